@@ -1,0 +1,180 @@
+"""Every exception of mcpsim, and the error codes of both eras as one table.
+
+Codes: https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-codes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+HEADER_MISMATCH: Final = -32020
+MISSING_CLIENT_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
+RESOURCE_NOT_FOUND: Final = -32002
+URL_ELICITATION_REQUIRED: Final = -32042
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One row of the code table.
+
+    `eras` says where a conforming peer may send the code; `http_status` is the status of the HTTP
+    response that carries it under the modern protocol, or None where no page of the specification
+    fixes one.
+    """
+
+    code: int
+    name: str
+    meaning: str
+    eras: tuple[str, ...]
+    http_status: int | None
+
+
+BOTH: Final = ("legacy", "modern")
+
+# The status of -32700 and -32600 is our choice: the specification fixes none for a request that
+# cannot be read, and 400 is what HTTP says about a request that the server cannot understand.
+ERROR_CODES: Final[dict[int, ErrorCode]] = {
+    row.code: row
+    for row in (
+        ErrorCode(PARSE_ERROR, "ParseError", "The text is not JSON.", BOTH, 400),
+        ErrorCode(INVALID_REQUEST, "InvalidRequest", "It is JSON, but not a JSON-RPC message.", BOTH, 400),
+        ErrorCode(
+            METHOD_NOT_FOUND,
+            "MethodNotFound",
+            "This server does not have the method, or does not offer the capability that it needs.",
+            BOTH,
+            404,
+        ),
+        ErrorCode(
+            INVALID_PARAMS,
+            "InvalidParams",
+            "The method exists, but not with these parameters (or, in the modern era, without the "
+            "required `_meta` keys).",
+            BOTH,
+            None,
+        ),
+        ErrorCode(INTERNAL_ERROR, "InternalError", "The receiver failed.", BOTH, None),
+        ErrorCode(
+            HEADER_MISMATCH,
+            "HeaderMismatch",
+            "An HTTP header is missing or says something else than the body.",
+            ("modern",),
+            400,
+        ),
+        ErrorCode(
+            MISSING_CLIENT_CAPABILITY,
+            "MissingRequiredClientCapability",
+            "The request needs a client capability that this very request does not declare.",
+            ("modern",),
+            400,
+        ),
+        ErrorCode(
+            UNSUPPORTED_VERSION,
+            "UnsupportedProtocolVersion",
+            "The server does not speak the version that the request declares.",
+            ("modern",),
+            400,
+        ),
+        ErrorCode(
+            RESOURCE_NOT_FOUND, "ResourceNotFound", "There is no such resource.", ("legacy",), None
+        ),
+        ErrorCode(
+            URL_ELICITATION_REQUIRED,
+            "URLElicitationRequired",
+            "The user has to visit a URL first (2025-11-25 only).",
+            ("legacy",),
+            None,
+        ),
+    )
+}
+
+
+class McpSimError(Exception):
+    """The base of every exception that mcpsim raises on purpose."""
+
+
+class ProtocolError(McpSimError):
+    """A JSON-RPC error: what one peer answers, and what the other raises when it reads the answer.
+
+    Attributes:
+        code: the JSON-RPC error code, an integer.
+        message: one sentence, as it stands on the wire.
+        data: any JSON value, or None when the error carries no `data`.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __str__(self) -> str:
+        row = ERROR_CODES.get(self.code)
+        name = f" {row.name}" if row else ""
+        data = "" if self.data is None else f" (data: {self.data})"
+        return f"{self.code}{name}: {self.message}{data}"
+
+
+class MalformedMessage(ProtocolError):
+    """Bytes that are not one well-formed message.
+
+    Attributes:
+        id: the id of the request where it could still be read, otherwise None.
+    """
+
+    def __init__(self, code: int, message: str, id: str | int | None = None, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.id = id
+
+
+class FramingError(McpSimError):
+    """The bytes break the framing of the transport: a newline inside a stdio message, a header value
+    that HTTP cannot carry, a line beyond the limit."""
+
+
+class ConnectionClosed(McpSimError):
+    """The other side closed the connection, or it was cut, before the answer came."""
+
+
+class UnexpectedResponse(McpSimError):
+    """The peer answered with something that the client cannot use: an HTTP status without a JSON-RPC
+    body, a result that is not valid for its method, a `resultType` that the client does not know."""
+
+
+class RequestTimeout(McpSimError):
+    """No answer within the time that the caller allowed. The request was cancelled."""
+
+
+class NegotiationFailed(McpSimError):
+    """Client and server have no protocol version in common, or the server's era is not the client's."""
+
+
+class RegistrationError(McpSimError):
+    """A tool cannot be offered as it was declared: a name used twice, a schema that is not valid."""
+
+
+class SimulationError(McpSimError):
+    """The simulation itself cannot go on. The story's own errors are raised as they are."""
+
+
+class Stuck(SimulationError):
+    """A task keeps the clock from moving: it used up the step budget, or never gave control back."""
+
+
+class Deadlock(SimulationError):
+    """Nothing is ready, no timer is set, and tasks still wait: what they wait for cannot happen."""
+
+
+class RealWorldCall(SimulationError):
+    """Code in a simulation asked the event loop for real I/O: a socket, a thread, a process, a signal."""
+
+
+class RecordingError(McpSimError):
+    """A file or a line is not a recording that can be read. The text names the line and the reason."""
