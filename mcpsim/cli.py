@@ -1,0 +1,159 @@
+"""The `mcpsim` command.
+
+Exit codes: 0, all is well; 1, what was checked is not as it should be; 2, the command could not do its work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcpsim.errors import McpSimError
+from mcpsim.workbook import (
+    Copied,
+    NotebookProblem,
+    Outcome,
+    copy_workbook,
+    find_notebooks,
+    find_source,
+    open_lab,
+    refresh,
+    require_lab,
+)
+
+DEFAULT_FOLDER: Final = Path("mcp-workbook")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the `mcpsim` command.
+
+    Args:
+        arguments: the words after `mcpsim`; those of this process if not given.
+
+    Returns:
+        The exit code. argparse itself exits with 2 where the arguments make no sense.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="mcpsim", description="The MCP workbook.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        subparser = subparsers.add_parser(command.name, help=command.help, description=command.help)
+        command.declare(subparser)
+        subparser.set_defaults(run=command.run)
+    # argparse would take the options of another program, after `--`, for arguments of ours.
+    own, extra = _split(words)
+    options = parser.parse_args(own)
+    if extra and not hasattr(options, "extra"):
+        parser.error(f"{options.command} takes nothing after --")
+    if extra:
+        options.extra = extra
+    try:
+        return options.run(options)
+    except McpSimError as error:
+        print(f"mcpsim {options.command}: {error}", file=sys.stderr)
+        return 2
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: its name, its help, how it declares its arguments, and what it does."""
+
+    name: str
+    help: str
+    declare: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _declare_lab(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="FOLDER",
+        help=f"where your copy of the workbook is, or shall be (default: {DEFAULT_FOLDER}; in a checkout of "
+        "the project, the checkout itself). What you changed there is kept.",
+    )
+    parser.set_defaults(extra=[])
+    parser.usage = f"{parser.prog} [-h] [--no-browser] [--copy-only] [FOLDER] [-- OPTIONS OF JUPYTERLAB]"
+    parser.add_argument("--no-browser", action="store_true", help="do not open a web browser")
+    parser.add_argument(
+        "--copy-only", action="store_true", help="copy the workbook, and do not start JupyterLab"
+    )
+
+
+def _lab(options: argparse.Namespace) -> int:
+    source = find_source()
+    if not options.copy_only:
+        require_lab(source)
+    if options.folder is None and source.is_checkout:
+        folder = source.root
+        print(f"The workbook is in {folder}.")
+    else:
+        folder = options.folder or DEFAULT_FOLDER
+        _report_copies(folder, copy_workbook(source, folder))
+    if not options.copy_only:
+        open_lab(folder, browser=not options.no_browser, extra=options.extra)
+    return 0
+
+
+def _report_copies(folder: Path, rows: Sequence[Copied]) -> None:
+    """One line a file that is of interest, and a count of all."""
+    for row in rows:
+        if row.outcome is not Outcome.SAME:
+            print(f"  {row}")
+    counts = Counter(row.outcome for row in rows)
+    total = ", ".join(f"{counts[outcome]} {outcome.short}" for outcome in Outcome if counts[outcome])
+    print(f"The workbook is in {folder.resolve()} ({total}).")
+
+
+def _declare_notebooks(parser: argparse.ArgumentParser) -> None:
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--refresh", action="store_true", help="run the notebooks and write them back")
+    action.add_argument(
+        "--check", action="store_true", help="run the notebooks and say which are out of date"
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help="notebooks, or folders of notebooks (default: all of the workbook)",
+    )
+
+
+def _notebooks(options: argparse.Namespace) -> int:
+    exit_code = 0
+    for path in find_notebooks(options.paths, find_source()):
+        try:
+            result = refresh(path)
+        except NotebookProblem as error:
+            print(error, file=sys.stderr)
+            exit_code = 1
+            continue
+        if result.is_current:
+            print(f"{path}: up to date")
+        elif options.refresh:
+            path.write_bytes(result.fresh)
+            print(f"{path}: refreshed")
+        else:
+            print(f"{path}: out of date; run: mcpsim notebooks --refresh {path}")
+            exit_code = 1
+    return exit_code
+
+
+COMMANDS: Final = (
+    Command("lab", "Open the workbook in JupyterLab, copied to a folder first.", _declare_lab, _lab),
+    Command("notebooks", "Run the workbook's notebooks again.", _declare_notebooks, _notebooks),
+)
