@@ -201,8 +201,21 @@ def _malformed(value: Any) -> MalformedMessage:
     for check in ENVELOPE_CHECKS + shape:
         if check.breaks(obj):
             id = obj.get("id")
-            return MalformedMessage(INVALID_REQUEST, check.sentence(obj), id if is_request_id(id) else None)
+            return MalformedMessage(
+                INVALID_REQUEST,
+                check.sentence(obj),
+                id if is_request_id(id) else None,
+                expects_answer=_expects_answer(obj),
+            )
     raise AssertionError("from_object refuses a message that breaks none of the rules")
+
+
+def _expects_answer(obj: Members) -> bool:
+    # What has a method and no id is a notification, however broken; what has a result or an error and no
+    # method is a response. Answering either could go back and forth for ever.
+    if "method" in obj:
+        return "id" in obj
+    return "result" not in obj and "error" not in obj
 
 
 def show_value(value: Any) -> str:

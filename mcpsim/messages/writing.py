@@ -73,7 +73,7 @@ def _has_only_string_keys(value: Any) -> bool:
 
     Every message passes here, so the usual types are told by `type(...) is` and the rest comes last.
     """
-    kind: type[Any] = type(value)
+    kind: type[Any] = value.__class__
     if kind is dict or issubclass(kind, dict):
         members: dict[Any, Any] = value
         for key, item in members.items():
