@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A deadline measures the machine, not the code. The same examples in every run: a change that breaks a property
-# must fail where it was made, not in somebody else's run.
+# A deadline measures the machine, not the code. The same examples in every run: a change that breaks a
+# property must fail where it was made, not in somebody else's run.
 settings.register_profile("mcpsim", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("mcpsim")
 

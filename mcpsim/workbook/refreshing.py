@@ -97,7 +97,7 @@ def _run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
         nbformat: Any = importlib.import_module("nbformat")
         nbclient: Any = importlib.import_module("nbclient")
         exceptions: Any = importlib.import_module("nbclient.exceptions")
-        manager = _kernel_manager()
+        manager = _kernel_manager_class()
     except ImportError as error:
         raise WorkbookError(
             f'{error}. Install what runs notebooks, then try again: python -m pip install "mcpsim[lab]"'
@@ -108,7 +108,8 @@ def _run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
     node = nbformat.reads(normal_form(blank), as_version=4)
     client = nbclient.NotebookClient(
         node,
-        km=manager,
+        kernel_manager_class=manager,
+        extra_arguments=["--log-level=ERROR"],
         timeout=CELL_TIMEOUT_S,
         store_widget_state=False,
         record_timing=False,
@@ -126,14 +127,15 @@ def _run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
     return read_notebook(nbformat.writes(node).encode())
 
 
-def _kernel_manager() -> Any:
-    """A kernel of this very environment, whatever kernel the user has registered as `python3`."""
-    jupyter_client: Any = importlib.import_module("jupyter_client")
+def _kernel_manager_class() -> Any:
+    """Kernels of this very environment, whatever kernel the user has registered as `python3`."""
+    manager: Any = importlib.import_module("jupyter_client.manager")
     kernelspec: Any = importlib.import_module("jupyter_client.kernelspec")
     ipykernel: Any = importlib.import_module("ipykernel.kernelspec")
 
-    class ThisEnvironment(kernelspec.KernelSpecManager):
-        def get_kernel_spec(self, kernel_name: str) -> Any:
+    class Manager(manager.AsyncKernelManager):
+        @property
+        def kernel_spec(self) -> Any:
             return kernelspec.KernelSpec(resource_dir=ipykernel.RESOURCES, **ipykernel.get_kernel_dict())
 
-    return jupyter_client.AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisEnvironment())
+    return Manager
