@@ -148,14 +148,17 @@ def _too_deep(data: bytes, max_depth: int) -> bool:
     # Taking out two quotes with nothing between them leaves every other mark inside or outside as it was.
     brackets = b"".join(marks.replace(b'""', b"").split(b'"')[::2])
     # Each pass takes the innermost pairs away, and with them one level.
+    left = brackets
     for _ in range(max_depth):
-        if not brackets:
+        if not left:
             return False
-        shorter = brackets.replace(b"[]", b"")
-        if len(shorter) == len(brackets):
+        shorter = left.replace(b"[]", b"")
+        if len(shorter) == len(left):
             break
-        brackets = shorter
-    # What is left is deep, or does not pair up. Then count.
+        left = shorter
+    if not left:
+        return False
+    # Too deep, or not in pairs: count.
     depth = 0
     for bracket in brackets:
         depth += 1 if bracket == _OPEN else -1

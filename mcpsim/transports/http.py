@@ -363,7 +363,7 @@ def header_problems(headers: Headers, message: Request, extra: Iterable[Mirrored
 
 def _problem(headers: Headers, row: Mirrored) -> str | None:
     header, source, expected, encoded = row
-    body = f"the {source} of the body is {show_text(expected or '')}"
+    body = f"the body {'has none' if expected is None else 'says ' + show_text(expected)} ({source})"
     text, *others = headers.get_all(header) or (None,)
     if text is None:
         # Every modern POST has a version and a method; a name only where the body has one.
