@@ -1,0 +1,129 @@
+"""The `mcpsim` command: what it prints, and how it exits."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpsim.cli import COMMANDS, main
+from mcpsim.workbook.lab import lab_arguments
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    cell = {
+        "cell_type": "code",
+        "source": "6 * 7",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+    }
+    path = tmp_path / "sample.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}))
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_explains_itself(command, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main([command.name, "--help"])
+    assert exit.value.code == 0
+    assert command.help.split(",")[0] in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["unknown"],
+        ["notebooks"],
+        ["notebooks", "--check", "--refresh"],
+        ["notebooks", "--check", "--", "--port=1"],
+        ["lab", "one", "two"],
+    ],
+)
+def test_arguments_without_a_meaning_are_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main(words)
+    assert exit.value.code == 2
+    assert "usage: mcpsim" in capsys.readouterr().err
+
+
+def test_check_then_refresh_then_check(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = notebook.read_bytes()
+    assert main(["notebooks", "--check", str(notebook)]) == 1
+    assert notebook.read_bytes() == before
+    assert main(["notebooks", "--refresh", str(notebook)]) == 0
+    after = notebook.read_bytes()
+    assert json.loads(after)["cells"][0]["outputs"][0]["data"] == {"text/plain": ["42"]}
+    assert main(["notebooks", "--check", str(notebook)]) == 0
+    assert main(["notebooks", "--refresh", str(notebook)]) == 0
+    assert notebook.read_bytes() == after
+    said = [line.partition(": ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert said == [
+        f"out of date; run: mcpsim notebooks --refresh {notebook}",
+        "refreshed",
+        *["up to date"] * 2,
+    ]
+
+
+def test_a_notebook_that_fails_does_not_keep_the_others_from_being_run(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = notebook.with_name("bad.ipynb")
+    bad.write_text("{")
+    assert main(["notebooks", "--refresh", str(bad), str(notebook)]) == 1
+    printed = capsys.readouterr()
+    assert f"{bad}: this is not a notebook" in printed.err
+    assert f"{notebook}: refreshed" in printed.out
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["notebooks", "--check", str(tmp_path / "none.ipynb")]) == 2
+    assert "none.ipynb is neither a notebook" in capsys.readouterr().err
+
+
+def test_without_jupyterlab_it_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "jupyterlab" else find_spec(name, *rest),
+    )
+    assert main(["lab", str(tmp_path / "copy")]) == 2
+    assert 'python -m pip install -e ".[lab]"' in capsys.readouterr().err
+    assert not (tmp_path / "copy").exists()
+    assert main(["lab", str(tmp_path / "copy"), "--copy-only"]) == 0
+
+
+def test_in_a_checkout_nothing_is_copied_without_a_folder(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab", "--copy-only"]) == 0
+    assert capsys.readouterr().out == f"The workbook is in {project}.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_jupyterlab_starts_on_the_first_lesson_and_gets_the_rest(project: Path) -> None:
+    arguments = lab_arguments(project, browser=False, extra=["--port=9999"])
+    assert arguments == [
+        f"--ServerApp.root_dir={project}",
+        "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb",
+        "--no-browser",
+        "--port=9999",
+    ]
+
+
+def test_the_module_is_the_command(run) -> None:
+    done = run(sys.executable, "-m", "mcpsim", "notebooks", "--check", "nowhere")
+    assert done.returncode == 2
+    assert done.stdout.startswith("mcpsim notebooks: nowhere is neither")

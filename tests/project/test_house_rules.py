@@ -1,0 +1,92 @@
+"""Rules of the project that no tool knows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpsim.workbook.normal_form import cell_source, code_cells, read_notebook
+
+REVISIONS = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+
+Nodes = Iterator[ast.AST]
+
+
+def names_a_revision(tree: ast.Module) -> Nodes:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in REVISIONS)
+
+
+def asks_for_an_address_or_a_hash(tree: ast.Module) -> Nodes:
+    """Calls of `id` anywhere, and of `hash` outside `__hash__`: both differ from run to run."""
+    allowed = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == "__hash__"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="id" | "hash")) if node not in allowed:
+                yield node
+
+
+def counts_at_module_level(tree: ast.Module) -> Nodes:
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(value=ast.Call(func=function)) | ast.AnnAssign(value=ast.Call(func=function)):
+                if ast.unparse(function).rpartition(".")[2] == "count":
+                    yield statement
+
+
+@pytest.mark.parametrize(
+    ("find", "allowed_in"),
+    [(names_a_revision, "eras"), (asks_for_an_address_or_a_hash, None), (counts_at_module_level, None)],
+)
+def test_no_module_breaks_the_rule(
+    project: Path, find: Callable[[ast.Module], Nodes], allowed_in: str | None
+) -> None:
+    found = [
+        f"{path.relative_to(project)}:{getattr(node, 'lineno', '?')}"
+        for path in sorted((project / "mcpsim").rglob("*.py"))
+        if path.relative_to(project).parts[1] != allowed_in
+        for node in find(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("find", "source"),
+    [
+        (names_a_revision, 'if version == "2025-11-25": pass'),
+        (asks_for_an_address_or_a_hash, "name = id(task)"),
+        (asks_for_an_address_or_a_hash, "def f(x): return hash(x)"),
+        (counts_at_module_level, "ids = itertools.count(1)"),
+        (counts_at_module_level, "ids: Iterator[int] = count()"),
+    ],
+)
+def test_the_rule_sees_what_breaks_it(find: Callable[[ast.Module], Nodes], source: str) -> None:
+    assert len(list(find(ast.parse(source)))) == 1
+
+
+def imported_names(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module):
+                yield module or ""
+
+
+@pytest.mark.parametrize("folder", ["notebooks", "exercises"])
+def test_lessons_import_only_the_public_names(project: Path, folder: str) -> None:
+    inner = [
+        f"{path.name}, cell {position}: {name}"
+        for path in sorted((project / folder).glob("*.ipynb"))
+        for position, cell in code_cells(read_notebook(path.read_bytes()))
+        for name in imported_names(cell_source(cell))
+        if name.split(".")[0] == "mcpsim" and name not in ("mcpsim", "mcpsim.course")
+    ]
+    assert inner == []

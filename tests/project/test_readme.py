@@ -1,0 +1,43 @@
+"""What the README promises is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mcpsim.cli import COMMANDS
+
+
+@pytest.fixture(scope="module")
+def readme(project: Path) -> str:
+    return (project / "README.md").read_text(encoding="utf-8")
+
+
+def test_its_example_runs_and_prints_the_messages(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out
+    assert printed.count("notifications/progress") == 5
+    assert "sales-report.pdf" in printed
+
+
+def test_its_links_and_folders_exist(project: Path, readme: str) -> None:
+    links = re.findall(r"\]\(([^)]+)\)", readme)
+    folders = re.findall(r"^\| `([a-z]+/)`", readme, flags=re.MULTILINE)
+    assert [name for name in [*links, *folders] if not (project / name).exists()] == []
+    assert len(folders) == 4
+
+
+def test_its_commands_exist(readme: str) -> None:
+    named = set(re.findall(r"(?:`|&& )mcpsim ([a-z]+)", readme))
+    assert {command.name for command in COMMANDS} <= named
+    assert named - {command.name for command in COMMANDS} == set()
+
+
+@pytest.mark.parametrize(
+    "command", ['pip install -e ".[lab]" && mcpsim lab\n', 'pip install -e ".[test]" && pytest\n']
+)
+def test_it_names_the_two_commands(readme: str, command: str) -> None:
+    assert command in readme
