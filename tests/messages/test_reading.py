@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import sys
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from mcpsim.errors import INVALID_REQUEST, PARSE_ERROR, MalformedMessage
 from mcpsim.messages import (
+    DEFAULT_LIMITS,
     Batch,
     ErrorResponse,
     Limits,
@@ -29,7 +31,7 @@ from mcpsim.messages.checks import ENVELOPE_CHECKS, ERROR_CHECKS, REQUEST_CHECKS
 from mcpsim.messages.diagnosis import first_fault
 
 
-def refusal(data: bytes, limits: Limits = Limits()) -> MalformedMessage:
+def refusal(data: bytes, limits: Limits = DEFAULT_LIMITS) -> MalformedMessage:
     with pytest.raises(MalformedMessage) as caught:
         read_message(data, limits)
     return caught.value
@@ -151,21 +153,14 @@ def test_limits_beyond_python_itself_are_an_error_and_no_crash() -> None:
 
 def test_reading_with_a_stack_that_is_nearly_full_is_an_error_and_no_crash() -> None:
     data = b"[" * 64 + b"]" * 64
-
-    def read_at_the_bottom() -> object:
-        try:
-            return read_at_the_bottom()
-        except RecursionError:
-            try:
-                return read_json(data)
-            except MalformedMessage as error:
-                return error
-            # Even the first call can be one too many here; that is the caller's own stack.
-            except RecursionError as error:
-                return error
-
-    assert read_at_the_bottom() is not None
-    assert read_json(data) is not None
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 50)
+    try:
+        # From Python 3.12 on, the decoder's own C calls do not count, so there it can be read.
+        seen = read_json(data) if sys.version_info >= (3, 12) else refusal(data).message
+    finally:
+        sys.setrecursionlimit(usual)
+    assert seen == read_json(data) or "than this Python can read" in seen
 
 
 def array_of(count: int, member: bytes) -> bytes:
@@ -323,44 +318,10 @@ def test_a_batch_that_is_no_json_is_a_parse_error() -> None:
 
 # --- Properties -----------------------------------------------------------------------------------
 
-JSON_PIECES = st.sampled_from(
-    [
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        ":",
-        " ",
-        "\n",
-        '"',
-        '"a"',
-        '"b":',
-        '"\\u0061"',
-        "\\",
-        "\\ud800",
-        "\\udc00",
-        "\\n",
-    ]
-    + [
-        "0",
-        "1",
-        "-",
-        "1.5",
-        "e",
-        "E9",
-        "1e999",
-        "9" * 50,
-        "true",
-        "null",
-        "NaN",
-        "-Infinity",
-        "é",
-        "😀",
-        "\ufeff",
-    ]
-    + ['"jsonrpc":"2.0"', '"id":', '"method":', '"result":{}', '"error":', "\x00", "\u2028"]
-)
+PUNCTUATION = ["{", "}", "[", "]", ",", ":", " ", "\n", '"', "\\", "\x00", "\u2028", "\ufeff", "é", "😀"]
+STRINGS = ['"a"', '"b":', '"\\u0061"', "\\ud800", "\\udc00", "\\n", '"jsonrpc":"2.0"', '"id":', '"method":']
+SCALARS = ["0", "1", "-", "1.5", "e", "E9", "1e999", "9" * 50, "true", "null", "NaN", "-Infinity"]
+JSON_PIECES = st.sampled_from([*PUNCTUATION, *STRINGS, *SCALARS, '"result":{}', '"error":'])
 JSON_LIKE = st.lists(JSON_PIECES, max_size=25).map("".join)
 TIGHT = Limits(max_bytes=10_000, max_depth=4, max_digits=40)
 
@@ -373,27 +334,30 @@ VALUES = st.recursive(
 
 def only_a_malformed_message(data: bytes, limits: Limits) -> None:
     for read in (read_json, read_message, read_batch):
+        error = None
         try:
             read(data, limits)
-        except MalformedMessage as error:
+        except MalformedMessage as refused:
+            error = refused
+        if error:
             assert error.code in (PARSE_ERROR, INVALID_REQUEST)
-            error.message.encode("utf-8")
+            assert error.message.encode("utf-8").endswith(b".")
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_bytes_give_a_message_or_a_malformed_message(data: bytes) -> None:
     only_a_malformed_message(data, TIGHT)
 
 
 @given(JSON_LIKE)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_any_text_that_looks_like_json_gives_a_message_or_a_malformed_message(text: str) -> None:
     only_a_malformed_message(text.encode(), TIGHT)
 
 
 @given(VALUES, st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_message_with_a_few_bytes_changed_gives_a_message_or_a_malformed_message(
     value: Any, data: st.DataObject
 ) -> None:
@@ -404,7 +368,7 @@ def test_a_message_with_a_few_bytes_changed_gives_a_message_or_a_malformed_messa
 
 
 @given(JSON_LIKE | VALUES.map(json.dumps))
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @example('{"a":{"a":{"a":{"a":{}}}}}')
 @example('{"a":1,"a":1}')
 @example("[1e999]")
@@ -420,7 +384,7 @@ def test_the_fast_and_the_precise_reading_agree(text: str) -> None:
 
 
 @given(JSON_LIKE | VALUES.map(json.dumps))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_only_what_the_standard_library_reads_is_read_and_only_for_a_reason_not(text: str) -> None:
     doubles: list[Any] = []
 
