@@ -82,9 +82,7 @@ ERROR_CODES: Final[dict[int, ErrorCode]] = {
             ("modern",),
             400,
         ),
-        ErrorCode(
-            RESOURCE_NOT_FOUND, "ResourceNotFound", "There is no such resource.", ("legacy",), None
-        ),
+        ErrorCode(RESOURCE_NOT_FOUND, "ResourceNotFound", "There is no such resource.", ("legacy",), None),
         ErrorCode(
             URL_ELICITATION_REQUIRED,
             "URLElicitationRequired",
@@ -127,11 +125,22 @@ class MalformedMessage(ProtocolError):
 
     Attributes:
         id: the id of the request where it could still be read, otherwise None.
+        expects_answer: False for what would be a notification or a response if it were well-formed: those
+            are never answered, not even with an error.
     """
 
-    def __init__(self, code: int, message: str, id: str | int | None = None, data: Any = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        id: str | int | None = None,
+        data: Any = None,
+        *,
+        expects_answer: bool = True,
+    ) -> None:
         super().__init__(code, message, data)
         self.id = id
+        self.expects_answer = expects_answer
 
 
 class FramingError(McpSimError):
@@ -154,6 +163,11 @@ class RequestTimeout(McpSimError):
 
 class NegotiationFailed(McpSimError):
     """Client and server have no protocol version in common, or the server's era is not the client's."""
+
+
+class ToolError(McpSimError):
+    """A tool says that it could not do its work. The text goes to the model, as a result with
+    `isError: true`: it should say what went wrong and what to try. Nothing secret belongs in it."""
 
 
 class RegistrationError(McpSimError):

@@ -1,0 +1,1 @@
+"""The two eras of the protocol. The only room that names a protocol revision."""

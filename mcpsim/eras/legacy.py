@@ -1,0 +1,237 @@
+"""The handshake of the legacy revisions: a session's state machine, as a table.
+
+`TABLE` says for each phase and each kind of arriving message what the server does and which phase
+follows. A request whose pair is not in the table is refused; a notification or response whose pair is not
+in the table is ignored.
+
+What the table cannot say: the id rules, whether a batch is allowed (that depends on the negotiated
+revision), and what a capability gates.
+
+https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, cast
+
+from mcpsim.eras.methods import declares
+from mcpsim.eras.methods import method as method_row
+from mcpsim.eras.revisions import BATCHING_REVISIONS
+from mcpsim.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ProtocolError
+from mcpsim.messages import ErrorResponse, Message, Notification, Request, RequestId, Response
+
+
+class Phase(StrEnum):
+    """Where a session stands.
+
+    NEW: nothing was said yet. INITIALIZING: `initialize` was answered, `notifications/initialized` has not
+    come. OPERATING: normal work. CLOSED: the transport is closed; there is no closing message.
+    """
+
+    NEW = "new"
+    INITIALIZING = "initializing"
+    OPERATING = "operating"
+    CLOSED = "closed"
+
+
+class Arrival(StrEnum):
+    """The kinds of message that the state machine tells apart."""
+
+    INITIALIZE = "initialize"
+    INITIALIZED = "notifications/initialized"
+    PING = "ping"
+    REQUEST = "any other request"
+    NOTIFICATION = "any other notification"
+    RESPONSE = "response"
+    CLOSE = "the transport closes"
+
+
+class Action(StrEnum):
+    """What the server does with it."""
+
+    ANSWER_INITIALIZE = "negotiate and answer"
+    ANSWER_PING = "answer with an empty result"
+    BEGIN = "begin normal operation"
+    SERVE = "serve it"
+    ACCEPT = "take it in"
+    IGNORE = "ignore it"
+    REFUSE = "refuse it (-32600)"
+    END = "end the session"
+
+
+# The specification asks clients not to send requests other than pings before `initialize` is answered; it
+# does not say that a server must refuse them. We refuse until `notifications/initialized` has come, so that
+# a client that forgets it learns so at once. A ping is answered in every phase: its answer is a MUST.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping#behavior-requirements
+TABLE: Final[Mapping[tuple[Phase, Arrival], tuple[Action, Phase]]] = {
+    (Phase.NEW, Arrival.INITIALIZE): (Action.ANSWER_INITIALIZE, Phase.INITIALIZING),
+    (Phase.NEW, Arrival.PING): (Action.ANSWER_PING, Phase.NEW),
+    (Phase.NEW, Arrival.CLOSE): (Action.END, Phase.CLOSED),
+    (Phase.INITIALIZING, Arrival.INITIALIZED): (Action.BEGIN, Phase.OPERATING),
+    (Phase.INITIALIZING, Arrival.PING): (Action.ANSWER_PING, Phase.INITIALIZING),
+    (Phase.INITIALIZING, Arrival.RESPONSE): (Action.ACCEPT, Phase.INITIALIZING),
+    (Phase.INITIALIZING, Arrival.NOTIFICATION): (Action.ACCEPT, Phase.INITIALIZING),
+    (Phase.INITIALIZING, Arrival.CLOSE): (Action.END, Phase.CLOSED),
+    (Phase.OPERATING, Arrival.PING): (Action.ANSWER_PING, Phase.OPERATING),
+    (Phase.OPERATING, Arrival.REQUEST): (Action.SERVE, Phase.OPERATING),
+    (Phase.OPERATING, Arrival.NOTIFICATION): (Action.ACCEPT, Phase.OPERATING),
+    (Phase.OPERATING, Arrival.RESPONSE): (Action.ACCEPT, Phase.OPERATING),
+    (Phase.OPERATING, Arrival.CLOSE): (Action.END, Phase.CLOSED),
+}
+
+_NAMED: Final[Mapping[str, Arrival]] = {
+    "initialize": Arrival.INITIALIZE,
+    "notifications/initialized": Arrival.INITIALIZED,
+    "ping": Arrival.PING,
+}
+
+
+def arrival_of(message: Message) -> Arrival:
+    """The kind of a message, as the state machine sees it."""
+    if isinstance(message, Request):
+        named = _NAMED.get(message.method)
+        return named if named in (Arrival.INITIALIZE, Arrival.PING) else Arrival.REQUEST
+    if isinstance(message, Notification):
+        named = _NAMED.get(message.method)
+        return named if named is Arrival.INITIALIZED else Arrival.NOTIFICATION
+    return Arrival.RESPONSE
+
+
+def next_step(phase: Phase, arrival: Arrival) -> tuple[Action, Phase]:
+    """What happens to a message in a phase, and the phase after it."""
+    row = TABLE.get((phase, arrival))
+    if row is not None:
+        return row
+    is_request = arrival in (Arrival.INITIALIZE, Arrival.PING, Arrival.REQUEST)
+    return (Action.REFUSE if is_request else Action.IGNORE, phase)
+
+
+def choose_version(requested: str, supported: Sequence[str]) -> str:
+    """The server's side of version negotiation: the requested revision if it is spoken, otherwise the
+    server's latest legacy revision.
+
+    Args:
+        requested: what the client proposes.
+        supported: the server's legacy revisions, the newest first.
+    """
+    return requested if requested in supported else supported[0]
+
+
+@dataclass(slots=True)
+class Session:
+    """What a legacy server remembers about one client, from `initialize` to the end of the transport.
+
+    Attributes:
+        supported: the server's legacy revisions, the newest first.
+        id: the session id that travels in an HTTP header, or "".
+        used_ids: every request id so far; a requestor must not use one twice in a session.
+    """
+
+    supported: tuple[str, ...]
+    id: str = ""
+    phase: Phase = Phase.NEW
+    version: str = ""
+    client_info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    used_ids: set[RequestId] = field(default_factory=set[RequestId])
+
+    def take(self, message: Message) -> Action:
+        """Move by one message; returns what to do with it.
+
+        Raises:
+            ProtocolError: a request that is refused here (-32600): not yet, not again, or with a used id.
+        """
+        action, phase = next_step(self.phase, arrival_of(message))
+        if isinstance(message, Request):
+            if action is Action.REFUSE:
+                raise ProtocolError(INVALID_REQUEST, _refusal(self.phase, message))
+            # 1 and "1" are different ids, and so they are different members of the set.
+            if message.id in self.used_ids:
+                raise ProtocolError(
+                    INVALID_REQUEST,
+                    f"The id {message.id!r} was used before in this session; every request needs a new one.",
+                )
+            self.used_ids.add(message.id)
+        if action is not Action.ANSWER_INITIALIZE:
+            self.phase = phase
+        return action
+
+    def open(self, params: Mapping[str, Any]) -> str:
+        """Take in the parameters of `initialize`; returns the version that both will speak.
+
+        Raises:
+            ProtocolError: -32602, a parameter is missing or of the wrong kind. The session stays new.
+        """
+        version, capabilities, info = (
+            params.get("protocolVersion"),
+            params.get("capabilities"),
+            params.get("clientInfo"),
+        )
+        if not isinstance(version, str):
+            raise ProtocolError(INVALID_PARAMS, "initialize: params.protocolVersion must be a string.")
+        if not isinstance(capabilities, dict):
+            raise ProtocolError(INVALID_PARAMS, "initialize: params.capabilities must be an object.")
+        if not isinstance(info, dict):
+            raise ProtocolError(INVALID_PARAMS, "initialize: params.clientInfo must be an object.")
+        self.version = choose_version(version, self.supported)
+        self.capabilities = cast("dict[str, Any]", capabilities)
+        self.client_info = cast("dict[str, Any]", info)
+        self.phase = Phase.INITIALIZING
+        return self.version
+
+    @property
+    def batches(self) -> bool:
+        """Whether the negotiated revision knows batches."""
+        return self.version in BATCHING_REVISIONS
+
+    def remembers(self) -> dict[str, Any]:
+        """The session as plain values, for a recording."""
+        state: dict[str, Any] = {"phase": str(self.phase)}
+        if self.id:
+            state["session id"] = self.id
+        if self.version:
+            state["version"] = self.version
+            state["client"] = dict(self.client_info)
+            state["client capabilities"] = dict(self.capabilities)
+        return state
+
+
+def check_method(method: str, version: str, capabilities: Mapping[str, Any]) -> None:
+    """A method that the revision lacks, or whose capability the server did not declare, is not found.
+
+    Raises:
+        ProtocolError: -32601.
+    """
+    row = method_row(method, version)
+    if row is None or row.kind != "request" or row.direction == "to_client":
+        raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
+    if row.declared_by == "server" and not declares(capabilities, row.capability):
+        raise ProtocolError(
+            METHOD_NOT_FOUND, f"Method not found: {method} (this server does not declare {row.capability})"
+        )
+
+
+def initialize_params(
+    version: str, capabilities: Mapping[str, Any], info: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters of a client's `initialize`."""
+    return {"protocolVersion": version, "capabilities": dict(capabilities), "clientInfo": dict(info)}
+
+
+def answers_id(message: Message) -> RequestId | None:
+    """The id that a response or error answers, or None."""
+    return message.id if isinstance(message, Response | ErrorResponse) else None
+
+
+def _refusal(phase: Phase, message: Request) -> str:
+    if message.method == "initialize":
+        return "This session is initialized already; initialize comes once, at the beginning."
+    if phase is Phase.NEW:
+        return f"{message.method} came before initialize; the handshake comes first."
+    if phase is Phase.INITIALIZING:
+        return f"{message.method} came before notifications/initialized; send that first."
+    return f"{message.method} came after the session was closed."

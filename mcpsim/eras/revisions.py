@@ -1,0 +1,60 @@
+"""The protocol revisions, by era.
+
+*Legacy* revisions open a session with an `initialize` handshake; *modern* ones put version and
+capabilities into every request.
+https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#terminology
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+Era = Literal["legacy", "modern"]
+ClientEra = Literal["legacy", "modern", "auto"]
+ServerEra = Literal["legacy", "modern", "both"]
+
+LEGACY_REVISIONS: Final = HANDSHAKE_PROTOCOL_VERSIONS
+MODERN_REVISIONS: Final = MODERN_PROTOCOL_VERSIONS
+LATEST_LEGACY: Final = LEGACY_REVISIONS[-1]
+LATEST_MODERN: Final = MODERN_REVISIONS[-1]
+
+# JSON-RPC batches were part of the protocol in one revision only.
+# https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
+BATCHING_REVISIONS: Final = frozenset({"2025-03-26"})
+
+# What a legacy server on HTTP takes a request without a version header for, when nothing else tells.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+ASSUMED_WITHOUT_HEADER: Final = "2025-03-26"
+
+# The revision that brought the version header; before it a client sends none.
+VERSION_HEADER_REVISIONS: Final = frozenset(LEGACY_REVISIONS[2:]) | frozenset(MODERN_REVISIONS)
+
+
+def era_of(revision: str) -> Era | None:
+    """The era of a revision, or None for a revision that nobody here knows."""
+    if revision in LEGACY_REVISIONS:
+        return "legacy"
+    return "modern" if revision in MODERN_REVISIONS else None
+
+
+def supported_by(era: ServerEra) -> tuple[str, ...]:
+    """The revisions of a server of this era, the newest first."""
+    revisions = {
+        "legacy": LEGACY_REVISIONS,
+        "modern": MODERN_REVISIONS,
+        "both": (*LEGACY_REVISIONS, *MODERN_REVISIONS),
+    }[era]
+    return tuple(reversed(revisions))
+
+
+# Where arguments that do not fit a tool's schema are a tool error, which the model reads. The earlier
+# revisions list invalid arguments among the protocol errors. (The comment beside InvalidParamsError in the
+# modern schema still lists them there too; the tools page is the more specific text, and it is followed.)
+# https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling
+# https://modelcontextprotocol.io/specification/2025-06-18/server/tools#error-handling
+ARGUMENT_FAULT_IS_TOOL_ERROR: Final = frozenset({LATEST_LEGACY, *MODERN_REVISIONS})
+
+# Where a tool's result may carry `structuredContent`; an object before 2026-07-28, any JSON value since.
+STRUCTURED_CONTENT_REVISIONS: Final = frozenset({"2025-06-18", "2025-11-25", *MODERN_REVISIONS})

@@ -1,0 +1,107 @@
+"""What a server does for each method, in both eras: check the parameters, then run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp_types.methods import validate_client_request
+from pydantic import ValidationError
+
+from mcpsim.errors import INVALID_PARAMS, ProtocolError
+from mcpsim.server.context import Context
+from mcpsim.server.tools import Tool
+
+if TYPE_CHECKING:
+    from mcpsim.server.server import Server
+
+
+def check_params(method: str, params: dict[str, Any], version: str) -> None:
+    """Check the parameters of a request against the schema of its revision.
+
+    Raises:
+        ProtocolError: -32602, naming the first fault.
+    """
+    try:
+        validate_client_request(method, version, params)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "params"
+        raise ProtocolError(INVALID_PARAMS, f"{method}: {where}: {fault['msg']}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Discover:
+    """`server/discover`: versions, capabilities, instructions.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+    """
+
+    server: Server
+
+    def check(self, params: dict[str, Any], version: str) -> None:
+        check_params("server/discover", params, version)
+
+    def authorise(self, principal: str, arguments: Any) -> None:
+        """Everybody may ask what a server is."""
+
+    async def run(self, context: Context, arguments: Any) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "supportedVersions": list(self.server.supported_versions),
+            "capabilities": self.server.capabilities(),
+        }
+        if self.server.instructions:
+            result["instructions"] = self.server.instructions
+        return {**result, **self.server.cache_hints()}
+
+
+@dataclass(frozen=True, slots=True)
+class ListTools:
+    """`tools/list`: always in the same order.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/server/tools#listing-tools
+    """
+
+    server: Server
+
+    def check(self, params: dict[str, Any], version: str) -> None:
+        check_params("tools/list", params, version)
+        if params.get("cursor") is not None:
+            raise ProtocolError(INVALID_PARAMS, "Invalid cursor: this server gave none out.")
+
+    def authorise(self, principal: str, arguments: Any) -> None:
+        """Everybody sees the same list."""
+
+    async def run(self, context: Context, arguments: Any) -> dict[str, Any]:
+        tools = [tool.definition() for tool in self.server.tools]
+        return {"tools": tools, **self.server.cache_hints()}
+
+
+@dataclass(frozen=True, slots=True)
+class CallTool:
+    """`tools/call`.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools
+    """
+
+    server: Server
+
+    def check(self, params: dict[str, Any], version: str) -> tuple[Tool, Mapping[str, Any]]:
+        check_params("tools/call", params, version)
+        name = params["name"]
+        tool = self.server.tool_named(name)
+        if tool is None:
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
+        return tool, params.get("arguments") or {}
+
+    def authorise(self, principal: str, arguments: tuple[Tool, Mapping[str, Any]]) -> None:
+        """Raises ProtocolError where the server's `authorise` refuses this principal this tool."""
+        self.server.authorise_call(principal, arguments[0].name)
+
+    async def run(self, context: Context, arguments: tuple[Tool, Mapping[str, Any]]) -> dict[str, Any]:
+        tool, given = arguments
+        return await tool.call(context, given)
+
+
+Operation = Discover | ListTools | CallTool

@@ -1,0 +1,295 @@
+"""Play a story: client, server and link on the virtual clock, from synchronous code.
+
+The same (story, peers, transport, seed, faults) gives the same recording, byte for byte, everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from random import Random
+from typing import Any, cast
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcpsim.client.client import Client
+from mcpsim.client.http import HttpWire
+from mcpsim.client.stdio import StdioWire
+from mcpsim.client.wire import Wire
+from mcpsim.eras.revisions import ClientEra
+from mcpsim.errors import SimulationError
+from mcpsim.recording import Recorder, Recording, Scribe
+from mcpsim.server.http import HttpServing
+from mcpsim.server.server import Server
+from mcpsim.server.stdio import StdioServing
+from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
+from mcpsim.simulation.run import Run
+from mcpsim.transports.faults import Fault, FaultPlan
+from mcpsim.transports.link import HttpLink, Stdio, StreamableHttp, Wiring, stdio_pair
+
+Story = Callable[..., Awaitable[Any]]
+Clients = Client | Mapping[str, Client] | None
+SERVER_LANE = "server"
+CLIENT_LANE = "client"
+
+
+def simulate(
+    story: Story,
+    *,
+    server: Server,
+    client: Clients = None,
+    transport: Stdio | StreamableHttp | None = None,
+    era: ClientEra | None = None,
+    seed: int | str = 0,
+    faults: Sequence[Fault] = (),
+    connect: bool = True,
+    check: bool = True,
+    title: str | None = None,
+    step_budget: int = STEP_BUDGET,
+) -> Run:
+    """Play `story` and return what happened.
+
+    Args:
+        story: an async function that plays the client's part. It is called with the client, or with each
+            client in order where there are several.
+        server: the server; it may serve many runs.
+        client: the client's description; or several by the name of their lane; None for a plain one.
+        transport: `Stdio()` (the default) or `StreamableHttp()`, with latency.
+        era: the era of a plain client: "modern" (the default), "legacy" or "auto". Not beside `client`.
+        seed: where every random draw comes from.
+        faults: what goes wrong on the way.
+        connect: whether each client opens the connection (handshake or probe) before the story begins.
+        check: whether an error of the story is raised. Otherwise it is in the run's `error`.
+        title: what the run shows; the story's first docstring line or its name by default.
+        step_budget: how many steps may pass while nothing happens, before the run counts as stuck.
+
+    Raises:
+        Deadlock, Stuck, RealWorldCall: the simulation cannot go on; the text says why.
+        Exception: whatever the story raises, unless `check` is false.
+    """
+    simulation = Simulation(
+        story,
+        server=server,
+        client=client,
+        transport=transport,
+        era=era,
+        seed=seed,
+        faults=faults,
+        connect=connect,
+        title=title,
+        step_budget=step_budget,
+    )
+    run = simulation.finish()
+    if check and run.error is not None:
+        raise run.error
+    return run
+
+
+class Simulation:
+    """A run that can be taken step by step, from separate synchronous calls. Arguments as of `simulate`."""
+
+    def __init__(
+        self,
+        story: Story,
+        *,
+        server: Server,
+        client: Clients = None,
+        transport: Stdio | StreamableHttp | None = None,
+        era: ClientEra | None = None,
+        seed: int | str = 0,
+        faults: Sequence[Fault] = (),
+        connect: bool = True,
+        title: str | None = None,
+        step_budget: int = STEP_BUDGET,
+    ) -> None:
+        if client is not None and era is not None:
+            raise ValueError("Say the era in the client's description: Client(era=...).")
+        described = client if client is not None else Client(era=era or "modern")
+        named = described if isinstance(described, Mapping) else {CLIENT_LANE: described}
+        self._clients = {lane: one.fresh() for lane, one in named.items()}
+        if not self._clients or SERVER_LANE in self._clients:
+            raise ValueError(f"There must be a client, and none may be named {SERVER_LANE!r}.")
+        self._story = story
+        self._server = server
+        self._transport = transport if transport is not None else Stdio()
+        self._seed = seed
+        self._connect = connect
+        self._token_counts: dict[str, int] = {}
+        self._loop = VirtualTimeLoop(step_budget=step_budget, progress=lambda: self._recorder.wire_events)
+        self._recorder = Recorder(self._loop.microseconds)
+        self._plan = FaultPlan(tuple(faults))
+        self._wiring = Wiring(self._loop.microseconds, self._recorder, self._transport, self._plan, seed)
+        self._header: dict[str, Any] = {
+            "title": title or _title(story),
+            "parties": [*self._clients, SERVER_LANE],
+            "transport": self._transport.name,
+            "era": {lane: one.preferred_era for lane, one in self._clients.items()},
+            "server_era": server.era,
+            "seed": seed,
+            "faults": [fault.describe() for fault in faults],
+            "source": "simulation",
+        }
+        self._main: asyncio.Task[Any] | None = None
+        self._run: Run | None = None
+
+    @property
+    def recording(self) -> Recording:
+        """What has happened so far."""
+        return self._run.recording if self._run is not None else self._recorder.recording(self._header)
+
+    @property
+    def at_us(self) -> int:
+        """The virtual clock, in microseconds."""
+        return self._loop.now_us
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over."""
+        return self._run is not None
+
+    def step(self) -> bool:
+        """Run until something happens on the wire; False when the run is over.
+
+        Raises:
+            Deadlock, Stuck: as `simulate`.
+        """
+        if self._run is not None:
+            return False
+        main = self._started()
+        seen = self._recorder.wire_events
+        self._drive(lambda: main.done() or self._recorder.wire_events > seen)
+        if main.done():
+            self._conclude(main)
+        return self._run is None or self._recorder.wire_events > seen
+
+    def finish(self) -> Run:
+        """Run to the end. An error of the story is in the run's `error`.
+
+        Raises:
+            Deadlock, Stuck: as `simulate`.
+        """
+        if self._run is None:
+            main = self._started()
+            self._drive(main.done)
+            self._conclude(main)
+        return cast("Run", self._run)
+
+    def close(self) -> None:
+        """Give an unfinished run up and free what it holds."""
+        if self._run is None:
+            self._run = Run(self._recorder.recording(self._header))
+            self._abandon()
+
+    def _started(self) -> asyncio.Task[Any]:
+        if self._main is None:
+            self._main = self._loop.create_task(self._play(), name="the story")
+        return self._main
+
+    def _drive(self, done: Callable[[], bool]) -> None:
+        try:
+            self._loop.run_until(done)
+        except SimulationError as error:
+            self._run = Run(self._recorder.recording(self._header), error=error)
+            self._abandon()
+            raise
+
+    def _conclude(self, main: asyncio.Task[Any]) -> None:
+        error = main.exception()
+        recording = self._recorder.recording(self._header)
+        if error is None:
+            self._run = Run(recording, value=main.result())
+        else:
+            error = _single(error)
+            if not isinstance(error, Exception):
+                self._run = Run(recording)
+                self._abandon()
+                raise error
+            self._run = Run(recording, error=error)
+        self._abandon()
+
+    def _abandon(self) -> None:
+        # Whatever still waits is cancelled after the recording was taken: the order does not matter then.
+        for _ in range(100):
+            waiting = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
+            if not waiting:
+                break
+            for task in waiting:
+                task.cancel()
+            try:
+                self._loop.run_until(lambda: all(task.done() for task in waiting))
+            except SimulationError:
+                continue
+        for task in asyncio.all_tasks(self._loop):
+            cast("Any", task)._log_destroy_pending = False
+        self._loop.close()
+
+    async def _play(self) -> Any:
+        # anyio's threads do not go through the loop. They ask this limiter first, and it never says yes.
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        limiter.total_tokens = 0
+        self._loop.waits_for_thread = lambda: limiter.statistics().tasks_waiting > 0
+        async with anyio.create_task_group() as tasks:
+            endpoint = self._endpoint()
+            async with AsyncExitStack() as stack:
+                for lane, client in self._clients.items():
+                    wire, scribe = self._wire(lane, client, tasks, endpoint)
+                    await stack.enter_async_context(client.attached(wire, scribe))
+                if self._connect:
+                    for client in self._clients.values():
+                        await client.connect()
+                value = self._story(*self._clients.values())
+                if inspect.isawaitable(value):
+                    value = await value
+        return value
+
+    def _endpoint(self) -> HttpServing | None:
+        if not isinstance(self._transport, StreamableHttp):
+            return None
+        return HttpServing(
+            self._server,
+            scribe=Scribe(self._recorder, SERVER_LANE),
+            tokens=self._token,
+            principal_of=lambda headers: (headers.get("Authorization") or "").removeprefix("Bearer "),
+        )
+
+    def _wire(
+        self, lane: str, client: Client, tasks: TaskGroup, endpoint: HttpServing | None
+    ) -> tuple[Wire, Scribe]:
+        if endpoint is not None:
+            link = HttpLink(self._wiring, lane, SERVER_LANE, endpoint.handle, tasks)
+            scribe = Scribe(self._recorder, lane, link.connection)
+            return HttpWire(link, scribe, principal=client.principal), scribe
+        ours, theirs, connection = stdio_pair(self._wiring, lane, SERVER_LANE)
+        serving = StdioServing(
+            self._server,
+            theirs,
+            scribe=Scribe(self._recorder, SERVER_LANE, connection),
+            tokens=self._token,
+            principal=client.principal,
+        )
+        tasks.start_soon(serving.run, name=f"server: connection {connection}")
+        scribe = Scribe(self._recorder, lane, connection)
+        return StdioWire(ours, scribe), scribe
+
+    def _token(self, purpose: str) -> str:
+        """The next token for a purpose: hexadecimal, from the seed."""
+        n = self._token_counts.get(purpose, 0) + 1
+        self._token_counts[purpose] = n
+        return f"{Random(f'{self._seed}:token:{purpose}:{n}').getrandbits(128):032x}"
+
+
+def _title(story: Story) -> str:
+    documented = inspect.getdoc(story)
+    if documented:
+        return documented.splitlines()[0].rstrip(".")
+    return getattr(story, "__name__", "story").replace("_", " ")
+
+
+def _single(error: BaseException) -> BaseException:
+    """The one error inside of a group that task groups put around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

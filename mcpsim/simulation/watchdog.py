@@ -1,0 +1,68 @@
+"""Ends a callback that never gives control back, such as `while True: pass`.
+
+The loop cannot do it: it only counts the callbacks that end. So a thread looks at the wall clock now and then
+and, where the same callback has been running all along, raises an exception in the loop's thread. Nothing of
+this is recorded. Where there are no threads (in a browser) there is no watchdog.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from types import TracebackType
+from typing import Final, Protocol
+
+LIMIT_S: Final = 10.0
+IN_BROWSER: Final = sys.platform == "emscripten"
+
+
+class NeverYields(KeyboardInterrupt):
+    """Raised inside the callback. A KeyboardInterrupt, because asyncio lets only that pass through a task."""
+
+
+class Counting(Protocol):
+    """A loop that counts its steps."""
+
+    steps: int
+
+
+class Watchdog:
+    """Watches one `run_until`.
+
+    Args:
+        loop: whose steps to watch.
+        limit_s: how long one step may take, in seconds of the wall clock.
+    """
+
+    def __init__(self, loop: Counting, limit_s: float = LIMIT_S) -> None:
+        self._loop = loop
+        self.limit_s = limit_s
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Watchdog:
+        if not IN_BROWSER:
+            watched = threading.get_ident()
+            self._thread = threading.Thread(
+                target=self._watch, args=(watched,), name="mcpsim watchdog", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self, watched: int) -> None:
+        seen = -1
+        while not self._stop.wait(self.limit_s):
+            steps = self._loop.steps
+            if steps == seen:
+                raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                raise_in(ctypes.c_ulong(watched), ctypes.py_object(NeverYields))
+                return
+            seen = steps

@@ -1,0 +1,472 @@
+"""The in-process pair: bytes from a client to a server and back, with latency and faults, recorded.
+
+The link carries bytes, not messages: a broken frame is possible and arrives as it is. It is plain anyio and
+knows nothing of the loop under it; a clock in whole microseconds is handed in.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcpsim.errors import ConnectionClosed
+from mcpsim.recording.events import Head
+from mcpsim.recording.frames import message_bytes
+from mcpsim.recording.recorder import Recorder
+from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, FaultPlan, Reorder
+from mcpsim.transports.http import HttpHead, HttpRequest
+from mcpsim.transports.streams import HttpReply
+
+TO_SERVER: Final = "to server"
+TO_CLIENT: Final = "to client"
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """The base of the two transports of a simulation.
+
+    Attributes:
+        latency_ms: how long every message is on its way, in milliseconds.
+        jitter_ms: up to how much longer, drawn for each message by itself.
+    """
+
+    latency_ms: float = 20.0
+    jitter_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.latency_ms < 0 or self.jitter_ms < 0:
+            raise ValueError("latency_ms and jitter_ms must be 0 or more milliseconds.")
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio(Transport):
+    """A process's standard input and output: two pipes."""
+
+    name = "stdio"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamableHttp(Transport):
+    """An HTTP endpoint: every message of the client is a request of its own."""
+
+    name = "http"
+
+
+class Clock(Protocol):
+    """Whole microseconds since the run began."""
+
+    def __call__(self) -> int: ...
+
+
+@dataclass(slots=True)
+class Wiring:
+    """What all pipes of a run share."""
+
+    clock: Clock
+    recorder: Recorder
+    transport: Transport
+    plan: FaultPlan
+    seed: int | str
+
+    def travel_us(self, label: str, n: int) -> int:
+        """How long message `n` of a direction is on its way, in microseconds.
+
+        Every draw has a key of its own, so that one message more or less does not change the others.
+        """
+        transport = self.transport
+        travel = transport.latency_ms
+        if transport.jitter_ms:
+            travel += Random(f"{self.seed}:{label}:{n}").random() * transport.jitter_ms
+        return round(travel * 1000)
+
+
+@dataclass(slots=True)
+class Parcel:
+    """A frame on its way. `frame` 0 marks the end of the direction."""
+
+    due_us: int
+    frame: int
+    data: bytes
+    head: HttpHead | HttpRequest | None = None
+    changed: bytes | None = None
+
+
+@dataclass(slots=True)
+class Pipe:
+    """One direction. Keeps the order of what is put in, unless a fault says otherwise.
+
+    Attributes:
+        cut: called when a fault breaks the connection.
+    """
+
+    wiring: Wiring
+    label: str
+    sender: str
+    receiver: str
+    connection: int
+    exchange: int = 0
+    cut: Callable[[], None] | None = None
+    _parcels: deque[Parcel] = field(default_factory=deque[Parcel])
+    _count: int = 0
+    _last_due_us: int = 0
+    _wake: anyio.Event | None = None
+    _finished: bool = False
+    _broken: str = ""
+
+    def put(self, data: bytes, head: HttpHead | HttpRequest | None = None) -> None:
+        """Send a frame."""
+        wiring = self.wiring
+        self._count += 1
+        frame = wiring.recorder.sent(
+            self.sender,
+            self.receiver,
+            data,
+            connection=self.connection,
+            exchange=self.exchange,
+            head=None if head is None else plain_head(head),
+        )
+        if self._broken:
+            self._lose(frame, self._broken)
+            return
+        due_us = wiring.clock() + wiring.travel_us(self.label, self._count)
+        if wiring.plan:
+            self._put_with_faults(Parcel(due_us, frame, data, head))
+        else:
+            self._enqueue(Parcel(due_us, frame, data, head))
+
+    def _put_with_faults(self, parcel: Parcel) -> None:
+        head = None if parcel.head is None else plain_head(parcel.head)
+        body = message_bytes(parcel.data, head, http=self.exchange > 0)
+        fault = self.wiring.plan.hit(
+            body, sender=self.sender, receiver=self.receiver, connection=self.connection
+        )
+        if isinstance(fault, Drop):
+            self._lose(parcel.frame, "a fault dropped it")
+        elif isinstance(fault, Cut):
+            self._lose(parcel.frame, "the connection was cut")
+            if self.cut is not None:
+                self.cut()
+        elif isinstance(fault, Delay):
+            parcel.due_us += round(fault.by_ms * 1000)
+            self._enqueue(parcel)
+        elif isinstance(fault, Reorder):
+            parcel.due_us += round(fault.by_ms * 1000)
+            self._enqueue(parcel, overtaken=True)
+        elif isinstance(fault, Duplicate):
+            self._enqueue(parcel)
+            self._enqueue(self._copy(parcel))
+        elif isinstance(fault, Change):
+            parcel.changed = parcel.data.replace(fault.old, fault.new)
+            self._enqueue(parcel)
+        else:
+            self._enqueue(parcel)
+
+    def _copy(self, parcel: Parcel) -> Parcel:
+        frame = self.wiring.recorder.sent(
+            self.sender,
+            self.receiver,
+            parcel.data,
+            connection=self.connection,
+            exchange=self.exchange,
+            copy_of=parcel.frame,
+        )
+        return Parcel(parcel.due_us, frame, parcel.data)
+
+    def _enqueue(self, parcel: Parcel, *, overtaken: bool = False) -> None:
+        at = len(self._parcels)
+        if not overtaken:
+            parcel.due_us = self._last_due_us = max(parcel.due_us, self._last_due_us)
+            # Only what a fault holds back is due later than this one, and it is at the end.
+            while at and self._parcels[at - 1].due_us > parcel.due_us:
+                at -= 1
+        self._parcels.insert(at, parcel)
+        if self._wake is not None:
+            self._wake.set()
+
+    def finish(self) -> None:
+        """Nothing more will be put in; the receiver learns it after what is on its way."""
+        if not self._finished:
+            self._finished = True
+            last = max((one.due_us for one in self._parcels), default=0)
+            due_us = self.wiring.clock() + self.wiring.travel_us(self.label, self._count + 1)
+            self._parcels.append(Parcel(max(due_us, self._last_due_us, last), 0, b""))
+            if self._wake is not None:
+                self._wake.set()
+
+    def break_off(self, why: str) -> None:
+        """The direction is gone: what is on its way is lost, and the receiver notices at once."""
+        if self._broken:
+            return
+        self._broken = why
+        for parcel in self._parcels:
+            if parcel.frame:
+                self._lose(parcel.frame, why)
+        self._parcels.clear()
+        if self._wake is not None:
+            self._wake.set()
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the direction is gone."""
+        return bool(self._broken)
+
+    async def get(self) -> Parcel:
+        """The next frame, when it has arrived.
+
+        Raises:
+            anyio.EndOfStream: the sender finished.
+            ConnectionClosed: the direction was broken off.
+        """
+        while True:
+            if self._broken:
+                raise ConnectionClosed(f"The connection is gone: {self._broken}.")
+            wait_us = self._parcels[0].due_us - self.wiring.clock() if self._parcels else None
+            if wait_us is not None and wait_us <= 0:
+                break
+            self._wake = anyio.Event()
+            if wait_us is None:
+                await self._wake.wait()
+            else:
+                with anyio.move_on_after(wait_us / 1_000_000):
+                    await self._wake.wait()
+            self._wake = None
+        parcel = self._parcels.popleft()
+        if not parcel.frame:
+            raise anyio.EndOfStream
+        self.wiring.recorder.delivered(
+            parcel.frame,
+            self.receiver,
+            self.sender,
+            connection=self.connection,
+            exchange=self.exchange,
+            changed=parcel.changed,
+        )
+        if parcel.changed is not None:
+            parcel.data = parcel.changed
+        return parcel
+
+    def _lose(self, frame: int, why: str) -> None:
+        self.wiring.recorder.dropped(
+            frame, self.sender, self.receiver, why, connection=self.connection, exchange=self.exchange
+        )
+
+
+def plain_head(head: HttpHead | HttpRequest) -> Head:
+    """A head as plain JSON values, for a recording."""
+    headers = [[name, value] for name, value in head.headers.items()]
+    if isinstance(head, HttpRequest):
+        return {"method": head.method, "path": head.path, "headers": headers}
+    return {"status": head.status, "headers": headers}
+
+
+@dataclass(slots=True)
+class End:
+    """One end of a stdio connection: a ByteStream."""
+
+    incoming: Pipe
+    outgoing: Pipe
+    closing: str
+    _closed: bool = False
+
+    async def send(self, data: bytes) -> None:
+        if self.outgoing.is_broken or self._closed:
+            raise ConnectionClosed("The connection is gone: nobody reads any more.")
+        self.outgoing.put(data)
+
+    async def receive(self) -> bytes:
+        return (await self.incoming.get()).data
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        pipe = self.outgoing
+        if not pipe.is_broken:
+            pipe.wiring.recorder.closed(
+                pipe.sender, pipe.receiver, self.closing, "closed", connection=pipe.connection
+            )
+            pipe.finish()
+
+
+def stdio_pair(wiring: Wiring, client: str, server: str) -> tuple[End, End, int]:
+    """The client's and the server's end of a new stdio connection, and the connection's number."""
+    connection = wiring.recorder.new_connection()
+    label = f"{client}-{server}"
+    there = Pipe(wiring, f"{label}:{TO_SERVER}", client, server, connection)
+    back = Pipe(wiring, f"{label}:{TO_CLIENT}", server, client, connection)
+
+    def cut() -> None:
+        wiring.recorder.closed(client, server, "the pipes", "cut", connection=connection)
+        there.break_off("the connection was cut")
+        back.break_off("the connection was cut")
+
+    there.cut = back.cut = cut
+    return End(back, there, "stdin"), End(there, back, "stdout"), connection
+
+
+Handle = Callable[[HttpRequest, HttpReply], Awaitable[None]]
+
+
+class HttpLink:
+    """Carries one client's HTTP requests to an endpoint in the same process.
+
+    Args:
+        handle: the endpoint.
+        tasks: where the endpoint's work on each request runs.
+    """
+
+    def __init__(self, wiring: Wiring, client: str, server: str, handle: Handle, tasks: TaskGroup) -> None:
+        self._wiring = wiring
+        self._client = client
+        self._server = server
+        self._handle = handle
+        self._tasks = tasks
+        self._opened = 0
+        self.connection = wiring.recorder.new_connection()
+
+    async def open(self, request: HttpRequest) -> Exchange:
+        """Send a request; the endpoint works on it in a task of its own."""
+        wiring = self._wiring
+        self._opened += 1
+        exchange = wiring.recorder.new_exchange()
+        label = f"{self._client}-{self._server}:{self._opened}"
+        there = Pipe(wiring, f"{label}:{TO_SERVER}", self._client, self._server, self.connection, exchange)
+        back = Pipe(wiring, f"{label}:{TO_CLIENT}", self._server, self._client, self.connection, exchange)
+        opened = Exchange(there, back, self._tasks)
+        there.cut = back.cut = opened.cut
+        there.put(request.body, request)
+        self._tasks.start_soon(self._serve, opened, name=f"server: HTTP exchange {exchange}")
+        return opened
+
+    async def _serve(self, exchange: Exchange) -> None:
+        try:
+            parcel = await exchange.there.get()
+        except ConnectionClosed:
+            return
+        head = parcel.head
+        if isinstance(head, HttpRequest):
+            await self._handle(HttpRequest(head.method, head.path, head.headers, parcel.data), exchange.reply)
+
+
+class Exchange:
+    """One HTTP exchange: the client's end, and (as `reply`) the server's."""
+
+    def __init__(self, there: Pipe, back: Pipe, tasks: TaskGroup) -> None:
+        self.there = there
+        self.back = back
+        self.reply = LinkReply(self)
+        self._tasks = tasks
+        self._first: Parcel | None = None
+        self._done = False
+
+    async def head(self) -> HttpHead:
+        try:
+            self._first = parcel = await self.back.get()
+        except anyio.EndOfStream:
+            self._done = True
+            raise ConnectionClosed("The server closed the connection without a response.") from None
+        head = parcel.head
+        if not isinstance(head, HttpHead):
+            raise ConnectionClosed("What came back does not begin with a response head.")
+        return head
+
+    async def receive(self) -> bytes:
+        first, self._first = self._first, None
+        if first is not None and first.data:
+            return first.data
+        try:
+            return (await self.back.get()).data
+        except anyio.EndOfStream:
+            self._done = True
+            raise
+
+    def abort(self) -> None:
+        """The client closes the response stream. The server notices one latency later."""
+        if self._done or self.back.is_broken:
+            return
+        pipe = self.there
+        pipe.wiring.recorder.closed(
+            pipe.sender,
+            pipe.receiver,
+            "exchange",
+            "aborted",
+            connection=pipe.connection,
+            exchange=pipe.exchange,
+        )
+        self.back.break_off("the client closed the response stream")
+        self._tasks.start_soon(self._tell_server, name="link: abort")
+
+    async def _tell_server(self) -> None:
+        pipe = self.there
+        await anyio.sleep(pipe.wiring.travel_us(f"{pipe.label}:abort", 1) / 1_000_000)
+        self.reply.abort()
+
+    def cut(self) -> None:
+        """A fault breaks this exchange: both ends notice at once."""
+        pipe = self.there
+        pipe.wiring.recorder.closed(
+            pipe.sender, pipe.receiver, "exchange", "cut", connection=pipe.connection, exchange=pipe.exchange
+        )
+        self.there.break_off("the connection was cut")
+        self.back.break_off("the connection was cut")
+        self.reply.abort()
+
+
+class LinkReply:
+    """The server's end of an HTTP exchange."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._streaming = False
+        self._ended = False
+        self._aborted = False
+        self._callbacks: list[Callable[[], None]] = []
+
+    @property
+    def exchange(self) -> int:
+        return self._exchange.back.exchange
+
+    async def send(self, head: HttpHead | None, body: bytes) -> None:
+        if self._aborted:
+            return
+        if head is not None:
+            content_type = head.headers.get("Content-Type") or ""
+            self._streaming = content_type.lower().startswith("text/event-stream")
+        self._exchange.back.put(body, head)
+
+    async def end(self) -> None:
+        if self._ended or self._aborted:
+            return
+        self._ended = True
+        pipe = self._exchange.back
+        if self._streaming and not pipe.is_broken:
+            # Only a stream has an end worth showing; a JSON body ends with itself.
+            pipe.wiring.recorder.closed(
+                pipe.sender,
+                pipe.receiver,
+                "exchange",
+                "complete",
+                connection=pipe.connection,
+                exchange=pipe.exchange,
+            )
+        pipe.finish()
+
+    def on_abort(self, callback: Callable[[], None]) -> None:
+        if self._aborted:
+            callback()
+        else:
+            self._callbacks.append(callback)
+
+    def abort(self) -> None:
+        """The client is gone."""
+        if self._aborted or self._ended:
+            return
+        self._aborted = True
+        for callback in self._callbacks:
+            callback()
