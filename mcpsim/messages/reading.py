@@ -173,7 +173,7 @@ _OPEN = ord("[")
 def _explain(text: str, limits: Limits) -> MalformedMessage:
     fault = first_fault(text, limits)
     if fault is None:
-        # Only with limits beyond what Python itself can do: its recursion limit, its limit on digits.
+        # Not the text's fault: the stack is nearly full, or max_digits is above Python's own limit.
         fault = Fault("it is nested deeper, or a number in it is longer, than this Python can read", 0)
     return _unreadable(fault.what, len(text[: fault.at].encode("utf-8")))
 

@@ -143,12 +143,22 @@ def test_brackets_in_strings_do_not_count_as_depth() -> None:
     assert read_json(b"[" * 64 + b"]" * 64) is not None
 
 
-def test_limits_beyond_python_itself_are_an_error_and_no_crash() -> None:
-    deep = b"[" * 200_000 + b"]" * 200_000
-    limits = Limits(max_depth=10**6, max_digits=10**6)
-    assert refusal(deep, limits).code == PARSE_ERROR
+def test_more_digits_than_python_itself_converts_are_an_error_and_no_crash() -> None:
     digits = b"9" * (sys.get_int_max_str_digits() + 1)
-    assert "than this Python can read" in refusal(digits, limits).message
+    assert "than this Python can read" in refusal(digits, Limits(max_digits=10**6)).message
+
+
+def test_the_deepest_that_can_be_asked_for_can_be_read() -> None:
+    limits = Limits(max_depth=500)
+    assert read_json(b"[" * 500 + b"]" * 500, limits) is not None
+    assert "more than 500 deep" in refusal(b"[" * 501 + b"]" * 501, limits).message
+    assert "more than 500 deep" in refusal(b'{"a":' * 200_000, limits).message
+
+
+@pytest.mark.parametrize("depth", [-1, 501, 10**9])
+def test_a_depth_that_not_every_python_can_read_cannot_be_asked_for(depth: int) -> None:
+    with pytest.raises(ValueError, match="must be from 0 to 500"):
+        Limits(max_depth=depth)
 
 
 def test_reading_with_a_stack_that_is_nearly_full_is_an_error_and_no_crash() -> None:
