@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, cast
 
@@ -44,6 +44,7 @@ from mcpsim.messages import (
     RequestId,
     Response,
     from_object,
+    meta_of,
     read_batch,
     write_json,
     write_message,
@@ -133,7 +134,7 @@ class Client:
         )
 
     @asynccontextmanager
-    async def attached(self, wire: Wire, scribe: Scribe) -> AsyncIterator[Client]:
+    async def attached(self, wire: Wire, scribe: Scribe) -> AsyncGenerator[Client]:
         """Use `wire` for the length of an `async with` block, then shut the connection down."""
         self._wire, self._scribe = wire, scribe
         async with anyio.create_task_group() as tasks:
@@ -232,7 +233,7 @@ class Client:
         versions = result.get("supportedVersions")
         if isinstance(versions, list):
             self.server_versions = tuple(str(one) for one in cast("list[Any]", versions))
-        info = (result.get("_meta") or {}).get(modern.SERVER_INFO)
+        info = meta_of(result).get(modern.SERVER_INFO)
         self._learn(info, result.get("capabilities"), result.get("instructions"))
         return result
 
@@ -502,7 +503,7 @@ class Client:
             # On HTTP the exchange says which request the error is about; on a pipe nothing does.
             if exchange is not None and not exchange.done.is_set():
                 exchange.settle(message)
-            elif exchange is None and isinstance(message, ErrorResponse):
+            elif exchange is None:
                 self._scribe.note(f"An error that names no request: {message.code} {message.message}")
             return
         pending = self._pending.get(message.id)
@@ -519,10 +520,10 @@ class Client:
         if self.on_notification is not None:
             outcome = self.on_notification(message)
             if inspect.isawaitable(outcome):
-                await cast("Awaitable[Any]", outcome)
+                await outcome
 
     async def _take_progress(self, params: Mapping[str, Any]) -> None:
-        token = params.get("progressToken")
+        token: Any = params.get("progressToken")
         pending = self._tokens.get(token) if is_progress_token(token) else None
         progress = params.get("progress")
         if pending is None or isinstance(progress, bool) or not isinstance(progress, int | float):
@@ -533,7 +534,7 @@ class Client:
         if pending.on_progress is not None:
             outcome = pending.on_progress(progress, params.get("total"), params.get("message"))
             if inspect.isawaitable(outcome):
-                await cast("Awaitable[Any]", outcome)
+                await outcome
 
     async def _take_request(self, message: Request) -> None:
         if self.era == "modern":

@@ -83,21 +83,16 @@ TABLE: Final[Mapping[tuple[Phase, Arrival], tuple[Action, Phase]]] = {
     (Phase.OPERATING, Arrival.CLOSE): (Action.END, Phase.CLOSED),
 }
 
-_NAMED: Final[Mapping[str, Arrival]] = {
-    "initialize": Arrival.INITIALIZE,
-    "notifications/initialized": Arrival.INITIALIZED,
-    "ping": Arrival.PING,
-}
+_REQUESTS: Final[Mapping[str, Arrival]] = {"initialize": Arrival.INITIALIZE, "ping": Arrival.PING}
 
 
 def arrival_of(message: Message) -> Arrival:
     """The kind of a message, as the state machine sees it."""
     if isinstance(message, Request):
-        named = _NAMED.get(message.method)
-        return named if named in (Arrival.INITIALIZE, Arrival.PING) else Arrival.REQUEST
+        return _REQUESTS.get(message.method, Arrival.REQUEST)
     if isinstance(message, Notification):
-        named = _NAMED.get(message.method)
-        return named if named is Arrival.INITIALIZED else Arrival.NOTIFICATION
+        is_initialized = message.method == Arrival.INITIALIZED
+        return Arrival.INITIALIZED if is_initialized else Arrival.NOTIFICATION
     return Arrival.RESPONSE
 
 

@@ -31,7 +31,7 @@ from mcpsim.errors import (
     UNSUPPORTED_VERSION,
     ProtocolError,
 )
-from mcpsim.messages import Message, Request, read_message
+from mcpsim.messages import Message, Request, meta_of, read_message
 from mcpsim.messages.meta import (
     CLIENT_CAPABILITIES,
     CLIENT_INFO,
@@ -130,7 +130,7 @@ def read_meta(visit: Visit) -> None:
         found = "is missing" if meta is None else "is not an object"
         raise ProtocolError(
             INVALID_PARAMS,
-            f"params._meta {found}; every request carries {PROTOCOL_VERSION} and {CLIENT_CAPABILITIES} in it.",
+            f"params._meta {found}; every request carries {PROTOCOL_VERSION} and {CLIENT_CAPABILITIES}.",
             _versions_for_initialize(visit),
         )
     visit.meta = cast("dict[str, Any]", meta)
@@ -228,12 +228,12 @@ def complete(result: dict[str, Any], visit: Visit) -> dict[str, Any]:
     """
     finished = result if "resultType" in result else {"resultType": "complete", **result}
     row = method_row(visit.request.method, visit.version)
-    if row is not None and row.cacheable and finished["resultType"] == "complete":
-        if "ttlMs" not in finished or "cacheScope" not in finished:
-            raise TypeError(f"The result of {row.name} must carry ttlMs and cacheScope.")
+    keeps = row is not None and row.cacheable and finished["resultType"] == "complete"
+    if keeps and not ("ttlMs" in finished and "cacheScope" in finished):
+        raise TypeError(f"The result of {visit.request.method} must carry ttlMs and cacheScope.")
     info = visit.service.server_info
     if info is not None:
-        finished["_meta"] = {**finished.get("_meta", {}), SERVER_INFO: dict(info)}
+        finished["_meta"] = {**meta_of(finished), SERVER_INFO: dict(info)}
     return finished
 
 

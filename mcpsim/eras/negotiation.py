@@ -97,9 +97,14 @@ def _read_error(error: ProtocolError, legacy_version: str, modern_version: str) 
         return Verdict("legacy", legacy_version, f"{error.code} is not an error of the modern protocol.")
     if error.code != UNSUPPORTED_VERSION:
         return Verdict("modern", modern_version, f"{error.code} is an error that only a modern server sends.")
-    data = error.data if isinstance(error.data, Mapping) else {}
-    listed = cast("Mapping[str, Any]", data).get("supported")
-    names = [name for name in cast("list[Any]", listed or []) if isinstance(name, str)]
+    listed: Any = (
+        cast("dict[str, Any]", error.data).get("supported") if isinstance(error.data, dict) else None
+    )
+    names = (
+        [name for name in cast("list[Any]", listed) if isinstance(name, str)]
+        if isinstance(listed, list)
+        else []
+    )
     return _pick(names, legacy_version, answered=False)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from mcpsim.eras import legacy, modern
 from mcpsim.eras.legacy import Action

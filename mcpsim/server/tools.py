@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast, get_type_hints
 
-import jsonschema
 import jsonschema.exceptions
+import jsonschema.validators
 from jsonschema.protocols import Validator
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from referencing import Registry
@@ -94,7 +94,7 @@ class Tool:
         try:
             value = self.handler(**keywords)
             if inspect.isawaitable(value):
-                value = await cast("Awaitable[Any]", value)
+                value = await value
         except ToolError as error:
             return error_result(str(error))
         except ProtocolError:
@@ -252,7 +252,8 @@ def _hints(name: str, handler: Callable[..., Any]) -> dict[str, Any]:
 
 def _validator(name: str, schema: Mapping[str, Any]) -> Validator:
     dialect = schema.get("$schema", DIALECT)
-    kind = jsonschema.validators.validator_for({"$schema": dialect}, default=None)
+    validators = cast("Any", jsonschema.validators)
+    kind: type[Validator] | None = validators.validator_for({"$schema": dialect}, default=None)
     if kind is None:
         raise RegistrationError(f"Tool {name!r}: the JSON Schema dialect {dialect!r} is not supported.")
     if _nodes(schema) > MAX_SCHEMA_NODES:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, cast
 
 
 @contextmanager
-def outer_loop_set_aside() -> Iterator[None]:
+def outer_loop_set_aside() -> Generator[None]:
     """Let another loop run inside this block, whether or not one is running outside.
 
     On Python 3.14 the outer task must be left too: otherwise the inner loop's tasks wait for ever.
@@ -37,7 +37,7 @@ def outer_loop_set_aside() -> Iterator[None]:
 
 
 @contextmanager
-def running(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+def running(loop: asyncio.AbstractEventLoop) -> Generator[None]:
     """Make `loop` the running loop of this thread inside the block."""
     hooks = cast("Any", asyncio)
     hooks._set_running_loop(loop)

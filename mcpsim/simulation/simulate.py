@@ -219,7 +219,7 @@ class Simulation:
             for task in waiting:
                 task.cancel()
             try:
-                self._loop.run_until(lambda: all(task.done() for task in waiting))
+                self._loop.run_until(lambda waiting=waiting: all(task.done() for task in waiting))
             except SimulationError:
                 continue
         for task in asyncio.all_tasks(self._loop):
@@ -231,6 +231,7 @@ class Simulation:
         limiter = anyio.to_thread.current_default_thread_limiter()
         limiter.total_tokens = 0
         self._loop.waits_for_thread = lambda: limiter.statistics().tasks_waiting > 0
+        value: Any = None
         async with anyio.create_task_group() as tasks:
             endpoint = self._endpoint()
             async with AsyncExitStack() as stack:
@@ -290,6 +291,9 @@ def _title(story: Story) -> str:
 
 def _single(error: BaseException) -> BaseException:
     """The one error inside of a group that task groups put around it."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
+    while isinstance(error, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
+        if len(inner) != 1:
+            break
+        error = inner[0]
     return error
