@@ -22,8 +22,10 @@ from mcpsim.workbook import (
     find_notebooks,
     find_source,
     open_lab,
+    pristine,
     refresh,
     require_lab,
+    trust,
 )
 
 DEFAULT_FOLDER: Final = Path("mcp-workbook")
@@ -97,13 +99,17 @@ def _lab(options: argparse.Namespace) -> int:
     source = find_source()
     if not options.copy_only:
         require_lab(source)
+    as_shipped = pristine(source)
     if options.folder is None and source.is_checkout:
         folder = source.root
         print(f"The workbook is in {folder}.")
     else:
         folder = options.folder or DEFAULT_FOLDER
-        _report_copies(folder, copy_workbook(source, folder))
+        rows = copy_workbook(source, folder)
+        as_shipped = {row.shipped for row in rows if row.shipped and row.name in as_shipped}
+        _report_copies(folder, rows)
     if not options.copy_only:
+        trust(folder / name for name in as_shipped)
         open_lab(folder, browser=not options.no_browser, extra=options.extra)
     return 0
 

@@ -11,6 +11,7 @@ from mcpsim.workbook.folders import FIRST_LESSON, Source, WorkbookError, find_so
 from mcpsim.workbook.lab import open_lab, require_lab
 from mcpsim.workbook.normal_form import NotebookProblem, normal_form, problems
 from mcpsim.workbook.refreshing import Refreshed, find_notebooks, refresh
+from mcpsim.workbook.trust import pristine, trust
 
 __all__ = [
     "FIRST_LESSON",
@@ -25,7 +26,9 @@ __all__ = [
     "find_source",
     "normal_form",
     "open_lab",
+    "pristine",
     "problems",
     "refresh",
     "require_lab",
+    "trust",
 ]

@@ -53,6 +53,11 @@ class Copied:
     outcome: Outcome
     beside: PurePosixPath | None = None
 
+    @property
+    def shipped(self) -> PurePosixPath | None:
+        """The file in the learner's folder that is as it was shipped; None where there is no such file."""
+        return self.beside if self.outcome in (Outcome.KEPT, Outcome.BESIDE) else self.name
+
     def __str__(self) -> str:
         return f"{self.name}: {self.outcome.value}{f', as {self.beside.name}' if self.beside else ''}"
 
