@@ -345,7 +345,7 @@ class HttpServing:
         if version is not None and version not in self._server.legacy_versions:
             raise Refusal(
                 BAD_REQUEST,
-                f"{PROTOCOL_VERSION_HEADER}: {version!r} is not a version that this server speaks in a session.",
+                f"{PROTOCOL_VERSION_HEADER}: {version!r} is not a version that this server has sessions in.",
             )
         return found
 

@@ -259,7 +259,7 @@ def _validator(name: str, schema: Mapping[str, Any]) -> Validator:
     if _nodes(schema) > MAX_SCHEMA_NODES:
         raise RegistrationError(f"Tool {name!r}: the schema has more than {MAX_SCHEMA_NODES} parts.")
     try:
-        kind.check_schema(schema)
+        kind.check_schema(dict(schema))
     except jsonschema.exceptions.SchemaError as error:
         raise RegistrationError(f"Tool {name!r}: the schema is not valid: {error.message}") from None
     # A reference to somewhere else is never fetched.

@@ -168,7 +168,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         busiest = min(names, key=lambda name: (-names[name], name), default="a callback")
         raise Stuck(
             f"The clock stands still at {self.now_us / 1000:g} ms: {busiest} ran again and again, "
-            f"{self._budget} steps long. Does it loop without waiting for anything? anyio.sleep(0) is no wait."
+            f"{self._budget} steps long. Does it loop without waiting for anything? sleep(0) is no wait."
         )
 
     def _running_name(self) -> str:
@@ -178,7 +178,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         tasks = sorted(asyncio.all_tasks(self), key=lambda task: task.get_name())
         waiting = [f"{task.get_name()} {_where(task)}" for task in tasks if not task.done()]
         return (
-            f"Nothing can happen any more at {self.now_us / 1000:g} ms: no task is ready and no timer is set. "
+            f"Nothing can happen any more at {self.now_us / 1000:g} ms: no task is ready, no timer is set. "
             f"Waiting: {'; '.join(waiting) or 'nobody'}."
         )
 

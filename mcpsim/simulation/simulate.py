@@ -291,9 +291,10 @@ def _title(story: Story) -> str:
 
 def _single(error: BaseException) -> BaseException:
     """The one error inside of a group that task groups put around it."""
-    while isinstance(error, BaseExceptionGroup):
-        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
+    found = error
+    while isinstance(found, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", found).exceptions
         if len(inner) != 1:
-            break
-        error = inner[0]
-    return error
+            return error
+        error = found = inner[0]
+    return found
