@@ -97,8 +97,8 @@ def _read_error(error: ProtocolError, legacy_version: str, modern_version: str) 
         return Verdict("legacy", legacy_version, f"{error.code} is not an error of the modern protocol.")
     if error.code != UNSUPPORTED_VERSION:
         return Verdict("modern", modern_version, f"{error.code} is an error that only a modern server sends.")
-    data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
-    listed: Any = data.get("supported")
+    data: Any = error.data
+    listed: Any = cast("dict[str, Any]", data).get("supported") if isinstance(data, dict) else None
     items = cast("list[Any]", listed) if isinstance(listed, list) else []
     names = [name for name in items if isinstance(name, str)]
     return _pick(names, legacy_version, answered=False)
