@@ -1,0 +1,186 @@
+"""The built-in stories: short flows that the lessons, the tests and `mcpsim run` play.
+
+A story is an async function that plays the client's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+
+from mcpsim.client import Client
+from mcpsim.course.servers import basket_shop, help_desk, old_desk, picky_desk
+from mcpsim.eras.revisions import ClientEra
+from mcpsim.errors import ProtocolError
+from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from mcpsim.server import Server
+from mcpsim.simulation import Run, simulate
+from mcpsim.transports.faults import Fault
+from mcpsim.transports.link import Stdio, StreamableHttp
+
+ALL: Final = ("modern", "legacy", "auto")
+MODERN: Final = ("modern",)
+LEGACY: Final = ("legacy",)
+
+
+async def first_call(client: Client) -> str:
+    """List the tools and call one."""
+    await client.list_tools()
+    result = await client.call_tool("find_ticket", {"number": "T-1001"})
+    return text_of(result)
+
+
+async def report_with_progress(client: Client) -> list[str]:
+    """A long tool call that reports progress."""
+    seen: list[str] = []
+
+    def show(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(f"{progress:g}/{total:g} {message}")
+
+    await client.call_tool("export_report", {"parts": 3}, on_progress=show)
+    return seen
+
+
+async def report_stopped(client: Client) -> str:
+    """A long tool call that the user stops after half a second."""
+    with anyio.move_on_after(0.5) as scope:
+        await client.call_tool("export_report", {"parts": 5}, on_progress=lambda *_: None)
+    await anyio.sleep(0.5)
+    return "stopped" if scope.cancelled_caught else "finished"
+
+
+async def two_kinds_of_error(client: Client) -> list[str]:
+    """A tool error, which the model reads, and a protocol error, which the program reads."""
+    result = await client.call_tool("find_ticket", {"number": "T-9999"})
+    seen = [f"tool error: {text_of(result)}"]
+    try:
+        await client.call_tool("find_tiket", {"number": "T-1001"})
+    except ProtocolError as error:
+        seen.append(f"protocol error: {error}")
+    return seen
+
+
+async def ask_what_it_is(client: Client) -> list[str]:
+    """Ask a modern server what it is: server/discover is optional."""
+    found = await client.discover()
+    return list(found.supported_versions)
+
+
+async def version_from_the_future(client: Client) -> str:
+    """A request that declares a version which the server does not speak."""
+    try:
+        await client.request("tools/list", meta={PROTOCOL_VERSION: "2099-01-01"})
+    except ProtocolError as error:
+        return str(error)
+    return "accepted"
+
+
+async def capability_missing(client: Client) -> list[str]:
+    """The same call twice: without the capability that it needs, and with it."""
+    call = {"name": "book_visit", "arguments": {"day": "Monday"}}
+    seen: list[str] = []
+    for capabilities in ({}, {"elicitation": {}}):
+        try:
+            await client.request("tools/call", call, meta={CLIENT_CAPABILITIES: capabilities})
+            seen.append("booked")
+        except ProtocolError as error:
+            seen.append(f"{error.code}")
+    return seen
+
+
+async def ping_both_ways(client: Client) -> str:
+    """A legacy ping from the client, and one from the server while a tool runs."""
+    await client.ping()
+    return text_of(await client.call_tool("check_client"))
+
+
+async def basket_by_handle(client: Client) -> str:
+    """State that outlives a request travels as a handle in the arguments."""
+    made = await client.request("tools/call", {"name": "create_basket", "arguments": {}})
+    handle = made["structuredContent"]["basket_id"]
+    for item in ("ink", "paper"):
+        result = await client.call_tool("add_item", {"basket_id": handle, "item": item})
+    return text_of(result)
+
+
+def text_of(result: Any) -> str:
+    """The text of a tool's result."""
+    return " ".join(getattr(block, "text", "") for block in result.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One built-in story.
+
+    Attributes:
+        name: what `mcpsim run` calls it.
+        what: what it shows, in one sentence.
+        story: the async function.
+        server: makes the server.
+        eras: the client eras in which it makes sense; the first is the one to begin with.
+    """
+
+    name: str
+    what: str
+    story: Callable[[Client], Any]
+    server: Callable[..., Server]
+    eras: tuple[ClientEra, ...]
+
+    def play(
+        self,
+        *,
+        era: ClientEra | None = None,
+        transport: Stdio | StreamableHttp | None = None,
+        seed: int | str = 0,
+        faults: Sequence[Fault] = (),
+        check: bool = True,
+    ) -> Run:
+        """Play the story.
+
+        Args:
+            era: one of `eras`; None for the first of them.
+            transport, seed, faults, check: as for `simulate`.
+
+        Raises:
+            ValueError: the story makes no sense in this era.
+        """
+        chosen = era or self.eras[0]
+        if chosen not in self.eras:
+            raise ValueError(f"The story {self.name} is played as {' or '.join(self.eras)}, not as {chosen}.")
+        return simulate(
+            self.story,
+            server=self.server(),
+            era=chosen,
+            transport=transport,
+            seed=seed,
+            faults=faults,
+            check=check,
+            title=f"{self.what.rstrip('.')} ({chosen})",
+        )
+
+
+def _table(
+    *stories: tuple[Callable[[Client], Any], Callable[..., Server], tuple[ClientEra, ...]],
+) -> Mapping[str, Story]:
+    rows: dict[str, Story] = {}
+    for function, server, eras in stories:
+        name = function.__name__.replace("_", "-")
+        what = (function.__doc__ or "").strip()
+        rows[name] = Story(name, what, function, server, eras)
+    return rows
+
+
+STORIES: Final[Mapping[str, Story]] = _table(
+    (first_call, help_desk, ALL),
+    (report_with_progress, help_desk, ALL),
+    (report_stopped, help_desk, ALL),
+    (two_kinds_of_error, help_desk, ALL),
+    (ask_what_it_is, help_desk, MODERN),
+    (version_from_the_future, help_desk, MODERN),
+    (capability_missing, picky_desk, MODERN),
+    (ping_both_ways, old_desk, LEGACY),
+    (basket_by_handle, basket_shop, ("modern", "legacy")),
+)
