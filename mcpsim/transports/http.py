@@ -442,7 +442,8 @@ def origin_allowed(headers: Headers, allowed: frozenset[str] = frozenset()) -> b
     `allowed`, or a page of this very machine: http or https, `localhost`, `127.0.0.1` or `[::1]`, any
     port. `null`, several headers and anything that is no origin are refused, and the server answers 403.
 
-    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-&-endpoint
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning and, unchanged,
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http (section 1)
     """
     origin = headers.get("Origin")
     if origin is None:
