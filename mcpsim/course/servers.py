@@ -22,7 +22,7 @@ def help_desk(**settings: Any) -> Server:
     Args:
         settings: as for `Server`, such as `era="legacy"` or `ttl_ms=60_000`.
     """
-    desk = Server("help-desk", **{"version": "1.0.0", **settings})
+    desk = Server("help-desk", **settings)
 
     @desk.tool()
     def find_ticket(number: str) -> str:
@@ -49,7 +49,7 @@ def help_desk(**settings: Any) -> Server:
 
 def basket_shop(**settings: Any) -> Server:
     """A shop whose baskets are named by handles: application state without a protocol session."""
-    shop = Server("basket-shop", **{"version": "1.0.0", **settings})
+    shop = Server("basket-shop", **settings)
     baskets: dict[str, list[str]] = {}
 
     @shop.tool()
@@ -72,7 +72,7 @@ def basket_shop(**settings: Any) -> Server:
 
 def picky_desk(**settings: Any) -> Server:
     """A desk with one tool that needs a client capability: it wants to be able to ask the user."""
-    desk = Server("picky-desk", **{"version": "1.0.0", **settings})
+    desk = Server("picky-desk", **settings)
 
     @desk.tool()
     def desk_hours() -> str:

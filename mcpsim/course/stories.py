@@ -46,10 +46,15 @@ async def report_with_progress(client: Client) -> list[str]:
 
 async def report_stopped(client: Client) -> str:
     """A long tool call that the user stops after half a second."""
+    seen: list[float] = []
+
+    def show(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
     with anyio.move_on_after(0.5) as scope:
-        await client.call_tool("export_report", {"parts": 5}, on_progress=lambda *_: None)
+        await client.call_tool("export_report", {"parts": 5}, on_progress=show)
     await anyio.sleep(0.5)
-    return "stopped" if scope.cancelled_caught else "finished"
+    return f"stopped after part {len(seen)}" if scope.cancelled_caught else "finished"
 
 
 async def two_kinds_of_error(client: Client) -> list[str]:
@@ -82,7 +87,8 @@ async def capability_missing(client: Client) -> list[str]:
     """The same call twice: without the capability that it needs, and with it."""
     call = {"name": "book_visit", "arguments": {"day": "Monday"}}
     seen: list[str] = []
-    for capabilities in ({}, {"elicitation": {}}):
+    declared: tuple[dict[str, Any], ...] = ({}, {"elicitation": {}})
+    for capabilities in declared:
         try:
             await client.request("tools/call", call, meta={CLIENT_CAPABILITIES: capabilities})
             seen.append("booked")
