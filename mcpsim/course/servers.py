@@ -89,7 +89,8 @@ def picky_desk(**settings: Any) -> Server:
 
 def old_desk(**settings: Any) -> Server:
     """A desk of the legacy era whose tool asks the client whether it is still there."""
-    desk = Server("old-desk", **{"version": "1.0.0", "era": "legacy", **settings})
+    settings.setdefault("era", "legacy")
+    desk = Server("old-desk", **settings)
 
     @desk.tool()
     async def check_client(context: Context) -> str:
