@@ -22,11 +22,11 @@ from mcpsim.client.wire import Wire
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import SimulationError
 from mcpsim.recording import Recorder, Recording, Scribe
+from mcpsim.recording.run import Run, single, title_of
 from mcpsim.server.http import HttpServing
 from mcpsim.server.server import Server
 from mcpsim.server.stdio import StdioServing
 from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
-from mcpsim.simulation.run import Run
 from mcpsim.transports.faults import Fault, FaultPlan
 from mcpsim.transports.link import HttpLink, Stdio, StreamableHttp, Wiring, stdio_pair
 
@@ -123,7 +123,7 @@ class Simulation:
         self._plan = FaultPlan(tuple(faults))
         self._wiring = Wiring(self._loop.microseconds, self._recorder, self._transport, self._plan, seed)
         self._header: dict[str, Any] = {
-            "title": title or _title(story),
+            "title": title or title_of(story),
             "parties": [*self._clients, SERVER_LANE],
             "transport": self._transport.name,
             "era": {lane: one.preferred_era for lane, one in self._clients.items()},
@@ -202,7 +202,7 @@ class Simulation:
         if error is None:
             self._run = Run(recording, value=main.result())
         else:
-            error = _single(error)
+            error = single(error)
             if not isinstance(error, Exception):
                 self._run = Run(recording)
                 self._abandon()
@@ -280,21 +280,3 @@ class Simulation:
         n = self._token_counts.get(purpose, 0) + 1
         self._token_counts[purpose] = n
         return f"{Random(f'{self._seed}:token:{purpose}:{n}').getrandbits(128):032x}"
-
-
-def _title(story: Story) -> str:
-    documented = inspect.getdoc(story)
-    if documented:
-        return documented.splitlines()[0].rstrip(".")
-    return getattr(story, "__name__", "story").replace("_", " ")
-
-
-def _single(error: BaseException) -> BaseException:
-    """The one error inside of a group that task groups put around it."""
-    found = error
-    while isinstance(found, BaseExceptionGroup):
-        inner = cast("BaseExceptionGroup[BaseException]", found).exceptions
-        if len(inner) != 1:
-            return error
-        error = found = inner[0]
-    return found

@@ -1,0 +1,52 @@
+"""What a played story leaves behind, on the virtual clock or against a real process."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcpsim.recording.recording import Recording
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """One finished run of a story.
+
+    Attributes:
+        recording: everything that happened.
+        value: what the story returned.
+        error: what the story raised, where the caller asked not to have it raised; otherwise None.
+    """
+
+    recording: Recording
+    value: Any = None
+    error: Exception | None = None
+
+    def __repr__(self) -> str:
+        ended = f"raised {type(self.error).__name__}" if self.error is not None else "finished"
+        return f"<Run {self.recording.title!r}: {len(self.recording.frames)} messages, {ended}>"
+
+    def transcript(self, *, width: int = 100) -> str:
+        """The run as text, one line a message: the same run gives the same text."""
+        return self.recording.transcript(width=width)
+
+
+def title_of(story: Callable[..., Any]) -> str:
+    """What a run of this story is called: the first line of its docstring, or its name."""
+    documented = inspect.getdoc(story)
+    if documented:
+        return documented.splitlines()[0].rstrip(".")
+    return getattr(story, "__name__", "story").replace("_", " ")
+
+
+def single(error: BaseException) -> BaseException:
+    """The one error inside of the groups that task groups put around it; a group of several as it is."""
+    found = error
+    while isinstance(found, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", found).exceptions
+        if len(inner) != 1:
+            return error
+        found = inner[0]
+    return found
