@@ -1,0 +1,512 @@
+"""What the player says under the legacy protocol: the event, the rule at work, and where it stands.
+
+The pages are below https://modelcontextprotocol.io/specification/2025-11-25/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mcpsim.widgets.narration_modern import Line
+
+_NEGOTIATED: Final = "Both sides MUST use only capabilities that were agreed on in the handshake."
+_LIST_ANSWER: Final = "A server that has them MUST have declared the `{feature}` capability in the handshake."
+_CHANGED: Final = (
+    "A server that declared `listChanged` SHOULD send this when the list changes. The client may ask again."
+)
+
+REQUESTS: Final[Mapping[str, Line]] = {
+    "request": Line(
+        "{Sender} sends the request {method}.",
+        "A request MUST have a string or an integer as its id, and one that its sender has not used "
+        "before in this session.",
+        "basic/index#requests",
+    ),
+    "request initialize": Line(
+        "{Sender} opens the handshake. It offers the version {versions} and says what it can do.",
+        "The handshake MUST be the first thing that happens. The client MUST offer a version that it "
+        "supports; that SHOULD be the latest one.",
+        "basic/lifecycle#initialization",
+    ),
+    "request ping": Line(
+        "{Sender} asks whether {receiver} is still there.",
+        "The receiver MUST answer promptly, with an empty result.",
+        "basic/utilities/ping#behavior-requirements",
+    ),
+    "request page": Line(
+        "{Sender} asks for the next page of {method}, with the cursor {cursor}.",
+        "A cursor is opaque: the client MUST NOT parse it, change it, or keep it beyond the session.",
+        "server/utilities/pagination#implementation-guidelines",
+    ),
+    "request tools/list": Line(
+        "{Sender} asks {receiver} which tools it has.", _LIST_ANSWER, "server/tools#capabilities"
+    ),
+    "request tools/call": Line(
+        "{Sender} asks {receiver} to run the tool {name}.",
+        "The request says nothing about version or capabilities: those were agreed on in the handshake, "
+        "and both sides MUST keep to them.",
+        "basic/lifecycle#operation",
+    ),
+    "request resources/list": Line(
+        "{Sender} asks {receiver} which resources it has.", _LIST_ANSWER, "server/resources#capabilities"
+    ),
+    "request resources/templates/list": Line(
+        "{Sender} asks {receiver} for its resource templates.",
+        "A template is a URI with gaps. The client fills them in to get the URI of a resource.",
+        "server/resources#resource-templates",
+    ),
+    "request resources/read": Line(
+        "{Sender} asks {receiver} for the content of the resource {uri}.",
+        "The server MUST check every resource URI.",
+        "server/resources#security-considerations",
+    ),
+    "request resources/subscribe": Line(
+        "{Sender} asks to be told when the resource {uri} changes.",
+        _NEGOTIATED + " Here that is `resources.subscribe`.",
+        "basic/lifecycle#operation",
+    ),
+    "request resources/unsubscribe": Line(
+        "{Sender} no longer wants to be told when the resource {uri} changes.",
+        _NEGOTIATED,
+        "basic/lifecycle#operation",
+    ),
+    "request prompts/list": Line(
+        "{Sender} asks {receiver} which prompts it has.", _LIST_ANSWER, "server/prompts#capabilities"
+    ),
+    "request prompts/get": Line(
+        "{Sender} asks {receiver} for the prompt {name}.",
+        "The server SHOULD check the arguments before it uses them.",
+        "server/prompts#implementation-considerations",
+    ),
+    "request completion/complete": Line(
+        "{Sender} asks {receiver} to complete what the user has typed so far.",
+        "A server that completes MUST declare the `completions` capability. It returns at most 100 values.",
+        "server/utilities/completion#capabilities",
+    ),
+    "request logging/setLevel": Line(
+        "{Sender} wants log messages from the level {level} on.",
+        "A client MAY set the level at any time; it holds for all that follows.",
+        "server/utilities/logging#setting-log-level",
+    ),
+    "request sampling/createMessage": Line(
+        "{Sender} asks {receiver} to let its language model answer.",
+        "There SHOULD always be a human who can refuse. Both sides MUST use only what the handshake "
+        "agreed on: here the client's `sampling` capability.",
+        "client/sampling#user-interaction-model",
+    ),
+    "request elicitation/create": Line(
+        "{Sender} asks {receiver} to put a question to the user: {text}.",
+        "A server MUST NOT ask in a mode that the client did not declare, and MUST NOT ask for passwords "
+        "or other secrets in a form.",
+        "client/elicitation#user-interaction-model",
+    ),
+    "request roots/list": Line(
+        "{Sender} asks {receiver} which directories it may work in.",
+        "Only a client that declared the `roots` capability is asked; one without it SHOULD answer -32601.",
+        "client/roots#error-handling",
+    ),
+    "request server/discover": Line(
+        "{Sender} sends `server/discover`, a method of the modern protocol.",
+        "A legacy server does not know it, and answers with an error or not at all.",
+        "basic/index#requests",
+    ),
+}
+
+NOTIFICATIONS: Final[Mapping[str, Line]] = {
+    "notification": Line(
+        "{Sender} sends the notification {method}.",
+        "A notification has no id, and its receiver MUST NOT answer it.",
+        "basic/index#notifications",
+    ),
+    "notification notifications/initialized": Line(
+        "{Sender} says that it is ready: the handshake is complete.",
+        "After a successful `initialize` the client MUST send this. Before it, the server SHOULD NOT send "
+        "requests other than pings and log messages.",
+        "basic/lifecycle#initialization",
+    ),
+    "notification notifications/progress": Line(
+        "{Sender} reports progress{on}: {progress}{text}.",
+        "`progress` MUST grow with every report, and the token MUST be one that an open request brought "
+        "along. Reports MUST stop when the request is done.",
+        "basic/utilities/progress#progress-flow",
+    ),
+    "notification notifications/cancelled": Line(
+        "{Sender} cancels {target}{reason}.",
+        "The receiver SHOULD stop the work and SHOULD NOT answer any more. It MAY ignore the notification "
+        "if the work is done or cannot be stopped.",
+        "basic/utilities/cancellation#behavior-requirements",
+    ),
+    "notification notifications/cancelled initialize": Line(
+        "{Sender} cancels {target}{reason}.",
+        "A client MUST NOT cancel `initialize`.",
+        "basic/utilities/cancellation#behavior-requirements",
+    ),
+    "notification notifications/message": Line(
+        "{Sender} logs at level {level}: {text}.",
+        "The client controls how much is logged with `logging/setLevel`. Log messages MUST NOT hold secrets.",
+        "server/utilities/logging",
+    ),
+    "notification notifications/tools/list_changed": Line(
+        "{Sender} says that its list of tools has changed.",
+        _CHANGED,
+        "server/tools#list-changed-notification",
+    ),
+    "notification notifications/prompts/list_changed": Line(
+        "{Sender} says that its list of prompts has changed.",
+        _CHANGED,
+        "server/prompts#list-changed-notification",
+    ),
+    "notification notifications/resources/list_changed": Line(
+        "{Sender} says that its list of resources has changed.",
+        _CHANGED,
+        "server/resources#list-changed-notification",
+    ),
+    "notification notifications/resources/updated": Line(
+        "{Sender} says that the resource {uri} has changed.",
+        "The client asked for this earlier with `resources/subscribe`: the server has to remember it for "
+        "the whole session.",
+        "server/resources#subscriptions",
+    ),
+    "notification notifications/roots/list_changed": Line(
+        "{Sender} says that its directories have changed.",
+        "A client that declared `roots.listChanged` MUST send this when its roots change.",
+        "client/roots#root-list-changes",
+    ),
+    "notification notifications/elicitation/complete": Line(
+        "{Sender} says that the user is done at the URL.",
+        "A server MAY send this; it MUST send it only to the client that was asked, with the "
+        "`elicitationId` from before.",
+        "client/elicitation#completion-notifications-for-url-mode-elicitation",
+    ),
+}
+
+RESPONSES: Final[Mapping[str, Line]] = {
+    "response": Line(
+        "{Sender} answers {target} with a result.",
+        "A result MUST repeat the id of its request.",
+        "basic/index#result-responses",
+    ),
+    "response unknown": Line(
+        "{Sender} sends a result with the id {id}, which belongs to no request seen here.",
+        "A result MUST carry the same id as the request that it answers.",
+        "basic/index#result-responses",
+    ),
+    "response cancelled": Line(
+        "{Sender} answers {target}, which was cancelled before.",
+        "The sender of the cancellation SHOULD ignore a response that arrives afterwards. The two can "
+        "cross on the way, and both sides MUST handle that.",
+        "basic/utilities/cancellation#timing-considerations",
+    ),
+    "response again": Line(
+        "{Sender} answers {target} once more.",
+        "A response belongs to one request, and holds either its result or its error.",
+        "basic/index#responses",
+    ),
+    "response initialize": Line(
+        "{Sender} agrees to the version {versions} and says what it can do.",
+        "If the server supports the offered version, it MUST answer with the same one.",
+        "basic/lifecycle#version-negotiation",
+    ),
+    "response initialize counter": Line(
+        "{Sender} was offered {requested} and answers with {versions} instead.",
+        "If the server does not support the offered version, it MUST answer with one that it supports. A "
+        "client that does not support that one SHOULD disconnect.",
+        "basic/lifecycle#version-negotiation",
+    ),
+    "response ping": Line(
+        "{Sender} answers the ping: it is still there.",
+        "The answer to a ping MUST be an empty result.",
+        "basic/utilities/ping#behavior-requirements",
+    ),
+    "response page": Line(
+        "{Sender} sends one page with {count}; a `nextCursor` says that there is more.",
+        "A client SHOULD take a missing `nextCursor` for the end of the list.",
+        "server/utilities/pagination#implementation-guidelines",
+    ),
+    "response list": Line(
+        "{Sender} answers with {count}. There is no `nextCursor`, so the list ends here.",
+        "A client SHOULD take a missing `nextCursor` for the end of the list.",
+        "server/utilities/pagination#implementation-guidelines",
+    ),
+    "response tools/call": Line(
+        "{Sender} gives back what the tool {name} returned.",
+        "A result MUST repeat the id of its request.",
+        "basic/index#result-responses",
+    ),
+    "response tool error": Line(
+        "The tool {name} failed, and {sender} says so in an ordinary result: `isError` is true.",
+        "A tool error is meant for the model: the client SHOULD hand it on, so that the model can correct "
+        "itself. A protocol error would say that the request itself was wrong.",
+        "server/tools#error-handling",
+    ),
+    "response resources/read": Line(
+        "{Sender} sends the content of the resource {uri}.",
+        "Binary data MUST be encoded properly: it stands in `blob`, as Base64.",
+        "server/resources#resource-contents",
+    ),
+    "response prompts/get": Line(
+        "{Sender} sends the messages of the prompt {name}.",
+        "Both sides MUST validate what goes into and comes out of a prompt, against injection.",
+        "server/prompts#security",
+    ),
+    "response completion/complete": Line(
+        "{Sender} suggests {count}.",
+        "At most 100 values in one answer; `hasMore` says whether there are more.",
+        "server/utilities/completion#completion-results",
+    ),
+    "response resources/subscribe": Line(
+        "{Sender} confirms: it will tell when the resource {uri} changes.",
+        _NEGOTIATED,
+        "basic/lifecycle#operation",
+    ),
+    "response sampling/createMessage": Line(
+        "{Sender} sends back what its language model said.",
+        "The user SHOULD have been able to look at the answer before it is delivered.",
+        "client/sampling#user-interaction-model",
+    ),
+    "response elicitation/create": Line(
+        "{Sender} sends back what the user did: {action}.",
+        "There are three answers: accept, decline and cancel. Only accept brings content.",
+        "client/elicitation#response-actions",
+    ),
+    "response roots/list": Line(
+        "{Sender} says which directories it offers.",
+        "The URI of a root MUST begin with `file://`.",
+        "client/roots#root",
+    ),
+}
+
+ERRORS: Final[Mapping[str, Line]] = {
+    "error": Line(
+        "{Sender} answers {target} with the error {code}: {text}.",
+        "An error MUST have an integer as its code, and a message.",
+        "basic/index#error-responses",
+    ),
+    "error probe": Line(
+        "{Sender} does not know `server/discover`, a method of the modern protocol: {text}.",
+        "A client that speaks both eras takes this for a legacy server, and goes on with `initialize`.",
+        "basic/index#error-responses",
+    ),
+    "error initialize": Line(
+        "{Sender} answers the handshake with the error {code}: {text}.",
+        "A server that does not support the offered version MUST answer with one that it supports. The "
+        "same page also shows an error as an example.",
+        "basic/lifecycle#version-negotiation",
+    ),
+    "error cancelled": Line(
+        "{Sender} answers {target} with the error {code}, although it was cancelled before.",
+        "The sender of the cancellation SHOULD ignore a response that arrives afterwards.",
+        "basic/utilities/cancellation#behavior-requirements",
+    ),
+    "error -32700": Line(
+        "{Sender} could not read what it got as JSON: {text}.",
+        "An error repeats the id of its request, except where that could not be read.",
+        "basic/index#error-responses",
+    ),
+    "error -32600": Line(
+        "{Sender} got JSON that is not a message: {text}.",
+        "An error repeats the id of its request, except where that could not be read.",
+        "basic/index#error-responses",
+    ),
+    "error -32601": Line(
+        "{Sender} does not have the method {method}: {text}.",
+        "-32601 also answers a method whose capability was not declared in the handshake.",
+        "basic/index#error-responses",
+    ),
+    "error -32602": Line(
+        "{Sender} refuses the parameters of {target}: {text}.",
+        "-32602 answers parameters that do not fit, an unknown tool or prompt, and an invalid cursor.",
+        "server/tools#error-handling",
+    ),
+    "error -32602 tools/call": Line(
+        "{Sender} refuses the call of the tool {name}: {text}.",
+        "An unknown tool and a malformed call are protocol errors. What goes wrong inside a tool is told "
+        "in a result with `isError` instead.",
+        "server/tools#error-handling",
+    ),
+    "error -32602 page": Line(
+        "{Sender} does not accept the cursor {cursor}: {text}.",
+        "An invalid cursor SHOULD be answered with -32602.",
+        "server/utilities/pagination#error-handling",
+    ),
+    "error -32603": Line(
+        "{Sender} failed while it worked on {target}: {text}.",
+        "-32603 says that the receiver itself failed; the request may have been right.",
+        "basic/index#error-responses",
+    ),
+    "error -32002": Line(
+        "{Sender} has no resource {uri}: {text}.",
+        "A resource that does not exist SHOULD be answered with -32002.",
+        "server/resources#error-handling",
+    ),
+    "error -32042": Line(
+        "{Sender} needs the user to visit a URL before it can go on: {text}.",
+        "The error MUST list what has to be done first. The client can then send the request again.",
+        "client/elicitation#url-elicitation-required-error",
+    ),
+}
+
+WIRE: Final[Mapping[str, Line]] = {
+    "malformed": Line(
+        "{Sender} sends something that is not a message. {text}",
+        "Every message MUST be a JSON-RPC request, notification or response.",
+        "basic/index#messages",
+    ),
+    "malformed stdio from server": Line(
+        "{Sender} writes a line to its standard output that is not a message. {text}",
+        "A server MUST NOT write anything to its standard output that is not an MCP message.",
+        "basic/transports#stdio",
+    ),
+    "malformed stdio from client": Line(
+        "{Sender} writes a line to the standard input of {receiver} that is not a message. {text}",
+        "A client MUST NOT write anything there that is not an MCP message.",
+        "basic/transports#stdio",
+    ),
+    "malformed encoding": Line(
+        "{Sender} sends bytes that are not UTF-8. {text}",
+        "JSON-RPC messages MUST be encoded in UTF-8.",
+        "basic/transports",
+    ),
+    "malformed http from client": Line(
+        "{Sender} posts something that is not a message. {text}",
+        "The body of a POST MUST be one JSON-RPC request, notification or response.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "batch": Line(
+        "{Sender} sends {count} in one JSON array.",
+        "A message stands alone: one on each line of stdio, one in the body of each HTTP request.",
+        "basic/transports#stdio",
+    ),
+    "batch http": Line(
+        "{Sender} sends {count} in one JSON array.",
+        "The body of a POST MUST be one single JSON-RPC request, notification or response.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "stderr": Line(
+        "{Sender} writes to its standard error: {text}.",
+        "A server MAY write text there for logging. The client SHOULD NOT take it for a sign of an error.",
+        "basic/transports#stdio",
+    ),
+    "http GET": Line(
+        "{Sender} opens a stream with HTTP GET, to hear from {receiver} without having asked anything.",
+        "A client MAY do this. The server MUST answer with an event stream, or with 405 if it offers none.",
+        "basic/transports#listening-for-messages-from-the-server",
+    ),
+    "http GET resume": Line(
+        "{Sender} takes a broken stream up again, after the event {event}.",
+        "To resume, a client SHOULD send a GET with the id of the last event that it got. The server MAY "
+        "then send what was missed on that stream.",
+        "basic/transports#resumability-and-redelivery",
+    ),
+    "http DELETE": Line(
+        "{Sender} ends its session with HTTP DELETE.",
+        "A client that no longer needs its session SHOULD do this. The server MAY answer 405 if clients "
+        "cannot end sessions.",
+        "basic/transports#session-management",
+    ),
+    "http request": Line(
+        "{Sender} sends an HTTP {http_method} without a message.",
+        "The body of every POST MUST be one JSON-RPC request, notification or response.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "http 202": Line(
+        "{Sender} accepts the message with the status 202 and no body.",
+        "An accepted notification or response MUST be answered with `202 Accepted`, and nothing more.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "http 403": Line(
+        "{Sender} refuses the request with the status 403.",
+        "A request with an `Origin` header that is not valid MUST be answered with 403. This keeps web "
+        "pages from talking to local servers.",
+        "basic/transports#security-warning",
+    ),
+    "http 404": Line(
+        "{Sender} answers 404: it does not know this session (any more).",
+        "A request of an ended session MUST be answered with 404. The client MUST then begin a new "
+        "session with `initialize`.",
+        "basic/transports#session-management",
+    ),
+    "http 405": Line(
+        "{Sender} answers that this HTTP method is not allowed here (405).",
+        "A server that offers no stream of its own MUST answer a GET with 405. It MAY answer a DELETE so.",
+        "basic/transports#listening-for-messages-from-the-server",
+    ),
+    "http error": Line(
+        "{Sender} answers with the status {status} and no message.",
+        "A server that cannot accept a message MUST answer with an HTTP error status.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "http stream": Line(
+        "{Sender} opens an event stream.",
+        "The server SHOULD begin a stream with an empty event that has an id, so that the client can take "
+        "the stream up again.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "http event": Line(
+        "{Sender} sends an event without a message on the stream.",
+        "An empty event with an id tells the client from where it can take the stream up again.",
+        "basic/transports#resumability-and-redelivery",
+    ),
+    "http response": Line(
+        "{Sender} answers with the status {status} and no message.",
+        "A request MUST be answered with a JSON object or an event stream.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "closed stdin": Line(
+        "{Sender} closes the standard input of {receiver}: the shutdown begins.",
+        "This is how a client SHOULD begin the shutdown; there is no message for it.",
+        "basic/lifecycle#shutdown",
+    ),
+    "closed stdout": Line(
+        "{Sender} closes its standard output.",
+        "A server MAY begin the shutdown so. What the handshake agreed on is gone with the connection.",
+        "basic/lifecycle#shutdown",
+    ),
+    "closed exchange by client": Line(
+        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "A lost connection SHOULD NOT be taken for a cancellation. To cancel, the client SHOULD send "
+        "`notifications/cancelled`.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "closed exchange by server": Line(
+        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "The server MAY close the connection once it has sent an event with an id; the client SHOULD then "
+        "connect again.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "closed exchange": Line(
+        "{Sender} closes the response stream.",
+        "After the response the server SHOULD end the stream.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "closed exchange timeout": Line(
+        "{Sender} has waited long enough for {target}, and closes the response stream.",
+        "A sender SHOULD set a timeout on every request. When it passes, it SHOULD send "
+        "`notifications/cancelled` and stop waiting.",
+        "basic/lifecycle#timeouts",
+    ),
+    "closed": Line(
+        "{Sender} closes {what}.",
+        "The session ends with its connection.",
+        "basic/lifecycle#shutdown",
+    ),
+    "handler cancelled": Line(
+        "{Sender} stops working on {name}.",
+        "The receiver of a cancellation SHOULD stop the work and free what it holds.",
+        "basic/utilities/cancellation#behavior-requirements",
+    ),
+    "lost request": Line(
+        "",
+        "A sender SHOULD set a timeout on every request. When it passes, it SHOULD send "
+        "`notifications/cancelled` and stop waiting.",
+        "basic/lifecycle#timeouts",
+    ),
+    "lost notification": Line(
+        "",
+        "Nobody answers a notification, so its sender cannot know that it is lost.",
+        "basic/index#notifications",
+    ),
+}
+
+LINES: Final[Mapping[str, Line]] = {**REQUESTS, **NOTIFICATIONS, **RESPONSES, **ERRORS, **WIRE}

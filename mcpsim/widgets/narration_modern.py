@@ -1,0 +1,574 @@
+"""What the player says under the modern protocol: the event, the rule at work, and where it stands.
+
+The pages are below https://modelcontextprotocol.io/specification/2026-07-28/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Line(NamedTuple):
+    """One row of a narration table.
+
+    Attributes:
+        what: what just happened, with `{names}` for the facts of the message.
+        rule: the rule at work; MUST, SHOULD and MAY are the specification's.
+        page: where the rule stands, below the revision.
+    """
+
+    what: str
+    rule: str
+    page: str
+
+
+_CACHE: Final = (
+    "A complete result of this method MUST carry `ttlMs` and `cacheScope`, so that the client knows how "
+    "long and for whom it may keep it."
+)
+_LIST_ANSWER: Final = (
+    "A server that declares the `{feature}` capability MUST answer. The list MUST NOT depend on the "
+    "connection or change as a side effect of other requests."
+)
+_LISTENING: Final = (
+    "A server sends this only to clients that asked for it with `subscriptions/listen`, and MUST name the "
+    "subscription in `_meta`."
+)
+_INPUT: Final = (
+    "An `input_required` result MUST hold `inputRequests` or `requestState`, or both. The request is "
+    "over; the client sends a new one with the answers."
+)
+
+REQUESTS: Final[Mapping[str, Line]] = {
+    "request": Line(
+        "{Sender} sends the request {method}.",
+        "A request MUST have a string or an integer as its id, and not one that another open request of "
+        "the sender has. It MUST carry its protocol version and the client's capabilities in `_meta`.",
+        "basic/index#requests",
+    ),
+    "request from server": Line(
+        "{Sender} sends the request {method} to {receiver}.",
+        "A server MUST NOT send requests. What it needs from the client it asks for in an "
+        "`input_required` result.",
+        "basic/patterns/index",
+    ),
+    "request without metadata": Line(
+        "{Sender} sends {method} without the metadata that a request needs.",
+        "Every request MUST carry `io.modelcontextprotocol/protocolVersion` and "
+        "`io.modelcontextprotocol/clientCapabilities` in `_meta`. The server MUST refuse one without them "
+        "with -32602.",
+        "basic/index#meta",
+    ),
+    "request page": Line(
+        "{Sender} asks for the next page of {method}, with the cursor {cursor}.",
+        "A cursor is opaque: the client MUST NOT parse it, change it, or read anything from its value.",
+        "server/utilities/pagination#implementation-guidelines",
+    ),
+    "request retry": Line(
+        "{Sender} sends {method} again, as a new request, now with what {receiver} asked for{answers}.",
+        "The retry MUST have another id, and MUST give back `requestState` exactly as it came; if none "
+        "came, it MUST NOT send one.",
+        "basic/patterns/mrtr#client-requirements-basic-workflow",
+    ),
+    "request server/discover": Line(
+        "{Sender} asks {receiver} which protocol versions it speaks and what it offers.",
+        "A server MUST implement `server/discover`. A client MAY call it first, and may as well go "
+        "straight to the request that it wants answered.",
+        "basic/versioning#protocol-version-negotiation",
+    ),
+    "request tools/list": Line(
+        "{Sender} asks {receiver} which tools it has.", _LIST_ANSWER, "server/tools#capabilities"
+    ),
+    "request tools/call": Line(
+        "{Sender} asks {receiver} to run the tool {name}.",
+        "The protocol is stateless. Everything that the server needs is in this request: it MUST NOT rely "
+        "on earlier requests to know the version, the capabilities or the client.",
+        "basic/index#statelessness",
+    ),
+    "request resources/list": Line(
+        "{Sender} asks {receiver} which resources it has.", _LIST_ANSWER, "server/resources#capabilities"
+    ),
+    "request resources/templates/list": Line(
+        "{Sender} asks {receiver} for its resource templates.",
+        "A template is a URI with gaps. The client fills them in to get the URI of a resource.",
+        "server/resources#resource-templates",
+    ),
+    "request resources/read": Line(
+        "{Sender} asks {receiver} for the content of the resource {uri}.",
+        "The server MUST check every resource URI. If there is no such resource it MUST answer with the "
+        "error -32602, not with an empty `contents` list.",
+        "server/resources#error-handling",
+    ),
+    "request prompts/list": Line(
+        "{Sender} asks {receiver} which prompts it has.", _LIST_ANSWER, "server/prompts#capabilities"
+    ),
+    "request prompts/get": Line(
+        "{Sender} asks {receiver} for the prompt {name}.",
+        "The server SHOULD check the arguments before it uses them.",
+        "server/prompts#implementation-considerations",
+    ),
+    "request completion/complete": Line(
+        "{Sender} asks {receiver} to complete what the user has typed so far.",
+        "A server that completes MUST declare the `completions` capability. It returns at most 100 values.",
+        "server/utilities/completion#capabilities",
+    ),
+    "request subscriptions/listen": Line(
+        "{Sender} opens a subscription: it wants to be told of {wanted}.",
+        "The first message of the subscription MUST be its acknowledgment. The server MUST NOT send kinds "
+        "of notifications that were not asked for.",
+        "basic/patterns/subscriptions#opening-a-stream",
+    ),
+    "request initialize": Line(
+        "{Sender} sends `initialize`, the handshake of the legacy protocol.",
+        "A server that speaks only modern versions refuses it, and SHOULD name the versions that it speaks.",
+        "basic/versioning#backward-compatibility-with-initialization-based-versions",
+    ),
+    "request ping": Line(
+        "{Sender} sends `ping`, a method of the legacy protocol.",
+        "The modern protocol has no `ping`.",
+        "changelog#major-changes",
+    ),
+    "request logging/setLevel": Line(
+        "{Sender} sends `logging/setLevel`, a method of the legacy protocol.",
+        "The modern protocol has no `logging/setLevel`: each request names its log level in `_meta`.",
+        "changelog#major-changes",
+    ),
+    "request resources/subscribe": Line(
+        "{Sender} sends `resources/subscribe`, a method of the legacy protocol.",
+        "In the modern protocol `subscriptions/listen` takes its place.",
+        "changelog#major-changes",
+    ),
+}
+
+NOTIFICATIONS: Final[Mapping[str, Line]] = {
+    "notification": Line(
+        "{Sender} sends the notification {method}.",
+        "A notification has no id, and its receiver MUST NOT answer it.",
+        "basic/index#notifications",
+    ),
+    "notification notifications/progress": Line(
+        "{Sender} reports progress{on}: {progress}{text}.",
+        "`progress` MUST grow with every report, and the token MUST be one that an open request brought "
+        "along. Reports MUST stop when the request is done.",
+        "basic/patterns/progress#progress-flow",
+    ),
+    "notification notifications/cancelled": Line(
+        "{Sender} cancels {target}{reason}.",
+        "On stdio this is how a client MUST cancel. The server SHOULD stop the work; it MAY ignore the "
+        "notification if the work is done or cannot be stopped.",
+        "basic/patterns/cancellation#behavior-requirements",
+    ),
+    "notification notifications/cancelled http": Line(
+        "{Sender} sends `notifications/cancelled` for {target}{reason}.",
+        "On Streamable HTTP the signal to cancel is to close the response stream. No such notification is "
+        "required or expected there.",
+        "basic/patterns/cancellation#transport-specific-cancellation",
+    ),
+    "notification notifications/cancelled from server": Line(
+        "{Sender} ends the subscription {target}{reason}.",
+        "A server MUST NOT send `notifications/cancelled` for any other purpose.",
+        "basic/patterns/cancellation",
+    ),
+    "notification notifications/message": Line(
+        "{Sender} logs at level {level}: {text}.",
+        "A server MUST NOT send log messages for a request that does not name a log level in `_meta`. "
+        "Logging is deprecated.",
+        "server/utilities/logging#per-request-log-level",
+    ),
+    "notification notifications/subscriptions/acknowledged": Line(
+        "{Sender} confirms the subscription: it will tell of {wanted}.",
+        "This MUST be the first message of the subscription. It names what the server agreed to; what it "
+        "does not support is left out.",
+        "basic/patterns/subscriptions#acknowledgment",
+    ),
+    "notification notifications/tools/list_changed": Line(
+        "{Sender} says that its list of tools has changed.",
+        _LISTENING + " A list that the client kept counts as stale from now on.",
+        "server/utilities/caching#interaction-with-notifications",
+    ),
+    "notification notifications/prompts/list_changed": Line(
+        "{Sender} says that its list of prompts has changed.",
+        _LISTENING + " A list that the client kept counts as stale from now on.",
+        "server/utilities/caching#interaction-with-notifications",
+    ),
+    "notification notifications/resources/list_changed": Line(
+        "{Sender} says that its list of resources has changed.",
+        _LISTENING + " A list that the client kept counts as stale from now on.",
+        "server/utilities/caching#interaction-with-notifications",
+    ),
+    "notification notifications/resources/updated": Line(
+        "{Sender} says that the resource {uri} has changed.",
+        _LISTENING,
+        "basic/patterns/subscriptions#receiving-notifications",
+    ),
+    "notification notifications/initialized": Line(
+        "{Sender} sends `notifications/initialized`, the end of the legacy handshake.",
+        "The modern protocol has no handshake: every request stands alone.",
+        "basic/versioning",
+    ),
+    "notification notifications/roots/list_changed": Line(
+        "{Sender} sends `notifications/roots/list_changed`, a notification of the legacy protocol.",
+        "The modern protocol does not have it.",
+        "changelog#major-changes",
+    ),
+}
+
+RESPONSES: Final[Mapping[str, Line]] = {
+    "response": Line(
+        "{Sender} answers {target} with a result.",
+        "A result MUST repeat the id of its request, and MUST say in `resultType` what kind of result it is.",
+        "basic/index#result-responses",
+    ),
+    "response from client": Line(
+        "{Sender} sends a response to {receiver}.",
+        "A client does not send responses: a server has no requests of its own to answer.",
+        "basic/patterns/index",
+    ),
+    "response unknown": Line(
+        "{Sender} sends a result with the id {id}, which belongs to no request seen here.",
+        "A result MUST carry the same id as the request that it answers.",
+        "basic/index#result-responses",
+    ),
+    "response cancelled": Line(
+        "{Sender} answers {target}, which was cancelled before.",
+        "The client SHOULD ignore a response that arrives after it cancelled. The two can cross on the "
+        "way, and both sides MUST handle that.",
+        "basic/patterns/cancellation#timing-considerations",
+    ),
+    "response again": Line(
+        "{Sender} answers {target} once more.",
+        "A request is answered by one response: a result or an error.",
+        "basic/patterns/index#request-and-response",
+    ),
+    "response without type": Line(
+        "{Sender} answers {target} with a result that has no `resultType`.",
+        "A result MUST have a `resultType`. A client MUST take one without for complete, because servers "
+        "of earlier versions do not send it.",
+        "basic/index#resulttype",
+    ),
+    "response unknown type": Line(
+        "{Sender} answers {target} with a result of the type {result_type}.",
+        "A client MUST take a `resultType` that it does not know for invalid. Extensions MAY add types.",
+        "basic/index#resulttype",
+    ),
+    "response input_required": Line(
+        "{Sender} cannot finish {target} yet: it needs input from {receiver}{answers}.",
+        _INPUT,
+        "basic/patterns/mrtr#server-requirements-basic-workflow",
+    ),
+    "response server/discover": Line(
+        "{Sender} says what it speaks: {versions}.",
+        "The client should pick one of these versions for its next requests. " + _CACHE,
+        "server/discover#discoverresult",
+    ),
+    "response page": Line(
+        "{Sender} sends one page with {count}; a `nextCursor` says that there is more.",
+        "Only a missing `nextCursor` ends the list. An empty string is a valid cursor: it MUST NOT be "
+        "taken for the end.",
+        "server/utilities/pagination#implementation-guidelines",
+    ),
+    "response list": Line(
+        "{Sender} answers with {count}. There is no `nextCursor`, so the list ends here.",
+        _CACHE,
+        "server/utilities/caching#cacheable-results",
+    ),
+    "response tools/call": Line(
+        "{Sender} gives back what the tool {name} returned.",
+        "A result MUST repeat the id of its request, and MUST say in `resultType` that it is complete.",
+        "basic/index#result-responses",
+    ),
+    "response tool error": Line(
+        "The tool {name} failed, and {sender} says so in an ordinary result: `isError` is true.",
+        "A tool error is meant for the model: the client SHOULD hand it on, so that the model can correct "
+        "itself. A protocol error would say that the request itself was wrong.",
+        "server/tools#error-handling",
+    ),
+    "response resources/read": Line(
+        "{Sender} sends the content of the resource {uri}.", _CACHE, "server/utilities/caching"
+    ),
+    "response prompts/get": Line(
+        "{Sender} sends the messages of the prompt {name}.",
+        "Both sides MUST validate what goes into and comes out of a prompt, against injection.",
+        "server/prompts#security",
+    ),
+    "response completion/complete": Line(
+        "{Sender} suggests {count}.",
+        "At most 100 values in one answer; `hasMore` says whether there are more.",
+        "server/utilities/completion#completion-results",
+    ),
+    "response subscriptions/listen": Line(
+        "{Sender} ends the subscription in good order, by answering the request that opened it.",
+        "A server that ends a subscription SHOULD send this result before it closes the stream. Without "
+        "it, the client MAY take the end for a broken connection, and connect again.",
+        "basic/patterns/subscriptions#graceful-closure",
+    ),
+}
+
+ERRORS: Final[Mapping[str, Line]] = {
+    "error": Line(
+        "{Sender} answers {target} with the error {code}: {text}.",
+        "An error MUST have an integer as its code, and a message. Codes of one's own SHOULD lie outside "
+        "of -32768 to -32000.",
+        "basic/index#error-codes",
+    ),
+    "error reserved": Line(
+        "{Sender} answers {target} with the error {code}: {text}.",
+        "The codes from -32020 to -32099 belong to the specification: an implementation MUST NOT send one "
+        "that it does not define.",
+        "basic/index#error-codes",
+    ),
+    "error implementation": Line(
+        "{Sender} answers {target} with the error {code}: {text}.",
+        "A receiver MUST NOT read a meaning into the codes -32000 to -32019 (apart from -32002): "
+        "implementations chose them freely.",
+        "basic/index#error-codes",
+    ),
+    "error probe http": Line(
+        "{Sender} answers `server/discover` with the error {code}: {text}.",
+        "A client that speaks both eras looks at the error. If it is none of the modern protocol, the "
+        "server is a legacy one, and the client goes on with `initialize`.",
+        "basic/transports/streamable-http#backward-compatibility",
+    ),
+    "error probe": Line(
+        "{Sender} answers `server/discover` with the error {code}: {text}.",
+        "An error that is not one of the modern ones means a legacy server. A client that speaks both "
+        "goes on with `initialize`, and MUST NOT wait for one certain code to do so.",
+        "basic/transports/stdio#backward-compatibility",
+    ),
+    "error initialize": Line(
+        "{Sender} refuses the legacy handshake: {text}.",
+        "A server that speaks only modern versions SHOULD name them here: it may be all that the user of "
+        "a legacy client gets to see.",
+        "basic/versioning#backward-compatibility-with-initialization-based-versions",
+    ),
+    "error cancelled": Line(
+        "{Sender} answers {target} with the error {code}, although it was cancelled before.",
+        "The client SHOULD ignore a response that arrives after it cancelled.",
+        "basic/patterns/cancellation#behavior-requirements",
+    ),
+    "error -32700": Line(
+        "{Sender} could not read what it got as JSON: {text}.",
+        "An error repeats the id of its request, except where that could not be read.",
+        "basic/index#error-responses",
+    ),
+    "error -32600": Line(
+        "{Sender} got JSON that is not a message: {text}.",
+        "An error repeats the id of its request, except where that could not be read.",
+        "basic/index#error-responses",
+    ),
+    "error -32601": Line(
+        "{Sender} does not have the method {method}: {text}.",
+        "A server that does not implement a method answers -32601. On Streamable HTTP this MUST come with "
+        "the status 404.",
+        "basic/transports/streamable-http#protocol-version-header",
+    ),
+    "error -32602": Line(
+        "{Sender} refuses the parameters of {target}: {text}.",
+        "-32602 answers parameters that do not fit, an unknown tool or resource, an invalid cursor, and a "
+        "request without the metadata that it needs.",
+        "basic/index#meta",
+    ),
+    "error -32602 tools/call": Line(
+        "{Sender} refuses the call of the tool {name}: {text}.",
+        "An unknown tool and a malformed call are protocol errors. What goes wrong inside a tool is told "
+        "in a result with `isError` instead.",
+        "server/tools#error-handling",
+    ),
+    "error -32602 resources/read": Line(
+        "{Sender} has no resource {uri}: {text}.",
+        "If a resource does not exist, the server MUST answer with -32602.",
+        "server/resources#error-handling",
+    ),
+    "error -32602 page": Line(
+        "{Sender} does not accept the cursor {cursor}: {text}.",
+        "An invalid cursor SHOULD be answered with -32602. The client SHOULD then forget the pages that "
+        "it kept, and begin again.",
+        "server/utilities/caching#interaction-with-pagination",
+    ),
+    "error -32603": Line(
+        "{Sender} failed while it worked on {target}: {text}.",
+        "-32603 says that the receiver itself failed; the request may have been right.",
+        "basic/index#error-codes",
+    ),
+    "error -32020": Line(
+        "{Sender} refuses {target}: the HTTP headers and the body do not say the same. {text}.",
+        "The server MUST refuse a request whose headers are missing or differ from its body, with -32020 "
+        "and the status 400. Otherwise a gateway and the server could act on two different requests.",
+        "basic/transports/streamable-http#server-validation",
+    ),
+    "error -32021": Line(
+        "{Sender} cannot do {target} for this client: {text}.",
+        "If a request needs a client capability that it does not declare, the server MUST answer -32021 "
+        "and list what is missing. It MUST NOT use what was not declared.",
+        "basic/index#meta",
+    ),
+    "error -32022": Line(
+        "{Sender} does not speak the version {requested}; it speaks {versions}.",
+        "The server MUST list the versions that it supports. The client SHOULD pick one of them and try "
+        "again.",
+        "basic/versioning#protocol-version-negotiation",
+    ),
+    "error -32002": Line(
+        "{Sender} says with the code of earlier versions that there is no such resource: {text}.",
+        "A modern server MUST NOT send -32002. A client SHOULD still understand it.",
+        "basic/index#error-codes",
+    ),
+    "error -32042": Line(
+        "{Sender} sends the error -32042: {text}.",
+        "This code belongs to an earlier revision: an implementation of this one MUST NOT send it.",
+        "basic/index#error-codes",
+    ),
+}
+
+WIRE: Final[Mapping[str, Line]] = {
+    "malformed": Line(
+        "{Sender} sends something that is not a message. {text}",
+        "Every message MUST be a JSON-RPC request, notification or response.",
+        "basic/index#messages",
+    ),
+    "malformed stdio from server": Line(
+        "{Sender} writes a line to its standard output that is not a message. {text}",
+        "A server MUST NOT write anything to its standard output that is not an MCP message.",
+        "basic/transports/stdio",
+    ),
+    "malformed stdio from client": Line(
+        "{Sender} writes a line to the standard input of {receiver} that is not a message. {text}",
+        "A client MUST NOT write anything there that is not an MCP message.",
+        "basic/transports/stdio",
+    ),
+    "malformed encoding": Line(
+        "{Sender} sends bytes that are not UTF-8. {text}",
+        "JSON-RPC messages MUST be encoded in UTF-8.",
+        "basic/transports/index#messages",
+    ),
+    "malformed http from client": Line(
+        "{Sender} posts something that is not a message. {text}",
+        "The body of a POST MUST be one JSON-RPC request or notification.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "batch": Line(
+        "{Sender} sends {count} in one JSON array.",
+        "A message stands alone: one on each line of stdio, one in the body of each HTTP request.",
+        "basic/transports/index",
+    ),
+    "batch http": Line(
+        "{Sender} sends {count} in one JSON array.",
+        "The body of a POST MUST be one single JSON-RPC request or notification.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "stderr": Line(
+        "{Sender} writes to its standard error: {text}.",
+        "A server MAY write text there for logging. The client SHOULD NOT take it for a sign of an error.",
+        "basic/transports/stdio",
+    ),
+    "http GET": Line(
+        "{Sender} sends an HTTP GET to the MCP endpoint.",
+        "The modern protocol has no GET stream: a server that speaks only it SHOULD answer 405.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "http DELETE": Line(
+        "{Sender} sends an HTTP DELETE to the MCP endpoint.",
+        "The modern protocol has no sessions: a server that speaks only it SHOULD answer 405.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "http request": Line(
+        "{Sender} sends an HTTP {http_method} without a message.",
+        "The body of every POST MUST be one JSON-RPC request or notification.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "http 202": Line(
+        "{Sender} accepts the message with the status 202 and no body.",
+        "An accepted notification MUST be answered with `202 Accepted`, and nothing more.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "http 403": Line(
+        "{Sender} refuses the request with the status 403.",
+        "A request with an `Origin` header that is not valid MUST be answered with 403. This keeps web "
+        "pages from talking to local servers.",
+        "basic/transports/streamable-http",
+    ),
+    "http 405": Line(
+        "{Sender} answers that this HTTP method is not allowed here (405).",
+        "A modern server takes only POST: GET and DELETE SHOULD be answered with 405.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "http error": Line(
+        "{Sender} answers with the status {status} and no message.",
+        "A client that speaks both eras falls back to `initialize` when the answer holds no modern error.",
+        "basic/transports/streamable-http#backward-compatibility",
+    ),
+    "http stream": Line(
+        "{Sender} opens a response stream.",
+        "The stream belongs to one request: it MAY carry notifications about it, and its response SHOULD "
+        "end it.",
+        "basic/transports/streamable-http#receiving-messages",
+    ),
+    "http event": Line(
+        "{Sender} sends an event without a message on the stream.",
+        "A line that begins with a colon is a comment that keeps the stream alive. The client has to "
+        "ignore it.",
+        "basic/transports/streamable-http#receiving-messages",
+    ),
+    "http response": Line(
+        "{Sender} answers with the status {status} and no message.",
+        "A request MUST be answered with a JSON object or an event stream.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "closed stdin": Line(
+        "{Sender} closes the standard input of {receiver}: the shutdown begins.",
+        "This is how a client SHOULD begin the shutdown. The server SHOULD exit promptly.",
+        "basic/transports/stdio#shutdown",
+    ),
+    "closed stdout": Line(
+        "{Sender} closes its standard output.",
+        "A server MAY begin the shutdown so. If it ends unexpectedly, the client SHOULD start it again; "
+        "requests in flight are lost, and can simply be sent again.",
+        "basic/transports/stdio#unexpected-termination",
+    ),
+    "closed exchange by client": Line(
+        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "On Streamable HTTP this is the signal to cancel, and the server MUST take it so. It SHOULD stop "
+        "the work, and MUST NOT send anything more for the request.",
+        "basic/transports/streamable-http#cancellation",
+    ),
+    "closed exchange by server": Line(
+        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "The request is lost. A client that still wants the answer MUST send it as a new request, with a "
+        "new id.",
+        "changelog#major-changes",
+    ),
+    "closed exchange": Line(
+        "{Sender} closes the response stream.",
+        "The response SHOULD end the stream.",
+        "basic/transports/streamable-http#receiving-messages",
+    ),
+    "closed exchange timeout": Line(
+        "{Sender} has waited long enough, and closes the response stream of {target}.",
+        "A sender SHOULD set a timeout on every request. When it passes, it SHOULD cancel and stop "
+        "waiting; here that is done by closing the stream.",
+        "basic/patterns/cancellation#timeouts",
+    ),
+    "closed": Line(
+        "{Sender} closes {what}.",
+        "Nothing is kept with a connection: a client can go on with the next request on another one.",
+        "basic/index#statelessness",
+    ),
+    "handler cancelled": Line(
+        "{Sender} stops working on {name}.",
+        "A server SHOULD stop the work on a cancelled request and free what it holds.",
+        "basic/patterns/cancellation#behavior-requirements",
+    ),
+    "lost request": Line(
+        "",
+        "A sender SHOULD set a timeout on every request. When it passes, it SHOULD cancel and stop waiting.",
+        "basic/patterns/cancellation#timeouts",
+    ),
+    "lost notification": Line(
+        "",
+        "Nobody answers a notification, so its sender cannot know that it is lost.",
+        "basic/index#notifications",
+    ),
+}
+
+LINES: Final[Mapping[str, Line]] = {**REQUESTS, **NOTIFICATIONS, **RESPONSES, **ERRORS, **WIRE}

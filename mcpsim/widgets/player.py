@@ -1,0 +1,105 @@
+"""The player as a Jupyter widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, cast
+
+import anywidget
+import traitlets
+
+from mcpsim.recording import Recording
+from mcpsim.widgets.still import still_of
+from mcpsim.widgets.view import player_data
+
+_HERE: Final = Path(__file__).parent
+
+#: How many lines of the transcript a stored output holds.
+MAX_LINES: Final = 200
+
+
+class Player(anywidget.AnyWidget):
+    """Plays a recording: `Player(recording)` as the last line of a cell.
+
+    The recording goes to the browser once; after that only the cursor travels. All views of one player show
+    the same step. In a stored notebook the output also holds a still picture and the transcript, for readers
+    without a kernel.
+
+    Args:
+        recording: what to play.
+        cursor: the step to begin at, from 1; 0 is before the first step.
+        speed: how fast it plays; 1.0 is one step in 1.6 seconds.
+
+    Attributes:
+        cursor: the step that is shown, from 0 (before the first) to the number of steps.
+        playing: whether it moves on by itself.
+        speed: see above; more than 0.
+
+    Raises:
+        traitlets.TraitError: `cursor` is not a whole number, or `speed` is not more than 0.
+    """
+
+    _esm = _HERE / "player.js"
+    _css = _HERE / "player.css"
+
+    data: Any = traitlets.Dict().tag(sync=True)
+    cursor = traitlets.Int(1).tag(sync=True)
+    playing = traitlets.Bool(False).tag(sync=True)
+    speed = traitlets.Float(1.0).tag(sync=True)
+
+    def __init__(self, recording: Recording, *, cursor: int = 1, speed: float = 1.0) -> None:
+        self._recording = recording
+        super().__init__(data=player_data(recording), speed=speed)
+        self.cursor = cursor
+
+    @property
+    def recording(self) -> Recording:
+        """What is played."""
+        return self._recording
+
+    @property
+    def steps(self) -> int:
+        """The number of steps, which is the last position of the cursor."""
+        return len(self.data["steps"])
+
+    @traitlets.validate("cursor")
+    def _keep_cursor_within(self, proposal: Any) -> int:
+        return max(0, min(int(proposal["value"]), self.steps))
+
+    @traitlets.validate("speed")
+    def _check_speed(self, proposal: Any) -> float:
+        if not proposal["value"] > 0:
+            raise traitlets.TraitError(f"speed must be more than 0, not {proposal['value']!r}")
+        return float(proposal["value"])
+
+    def __repr__(self) -> str:
+        """The same text in every run: nbval compares it."""
+        return f"Player({self._recording!r})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        # A widget whose view is switched off has no bundle at all.
+        bundle_of = cast("Callable[..., Any]", super()._repr_mimebundle_)  # pyright: ignore[reportUnknownMemberType]
+        found: tuple[dict[str, Any], dict[str, Any]] | None = bundle_of(**kwargs)
+        bundle, metadata = found or ({}, {})
+        still = {"text/plain": _bounded(self._recording.transcript()), "text/html": still_of(self.data)}
+        return {**bundle, **still}, metadata
+
+
+def _bounded(text: str) -> str:
+    lines = text.split("\n")
+    if len(lines) <= MAX_LINES:
+        return text
+    return "\n".join([*lines[:MAX_LINES], f"… {len(lines) - MAX_LINES:,} more lines"])
+
+
+def display_bundle(recording: Recording) -> dict[str, Any]:
+    """The mime bundle that shows a recording in a notebook: the player, a still picture, the transcript.
+
+    For an object that is not a widget and wants to be shown as one:
+
+        def _repr_mimebundle_(self, **kwargs):
+            return display_bundle(self)
+    """
+    bundle, _ = Player(recording)._repr_mimebundle_()  # pyright: ignore[reportPrivateUsage]
+    return bundle

@@ -1,0 +1,106 @@
+"""JSON for the eye: one value a line, long strings cut, and where each path is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from mcpsim.widgets.text import ELLIPSIS, visible
+
+MAX_LINES: Final = 300
+MAX_STRING: Final = 400
+MAX_DEPTH: Final = 40
+INDENT: Final = "  "
+
+Path = tuple[str | int, ...]
+
+# What json.dumps leaves as it is although nobody can see it.
+_INVISIBLE_IN_JSON: Final = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pretty:
+    """A JSON value as text.
+
+    Attributes:
+        text: the lines, joined with newlines.
+        lines: the line of each path, from 0, for the paths that are shown.
+    """
+
+    text: str
+    lines: dict[Path, int]
+
+
+def pretty(value: Any) -> Pretty:
+    """Write a JSON value with two spaces an indent; at most `MAX_LINES` lines, and then how many more."""
+    lines: list[str] = []
+    where: dict[Path, int] = {}
+    left_out = 0
+    for path, line in _lines(value, (), "", "", 0):
+        if len(lines) < MAX_LINES:
+            if path is not None:
+                where[path] = len(lines)
+            lines.append(line)
+        else:
+            left_out += 1
+    if left_out:
+        lines.append(f"{ELLIPSIS} {left_out:,} more lines: see the raw bytes")
+    return Pretty("\n".join(lines), where)
+
+
+def json_string(text: str) -> str:
+    """The text as a JSON string, cut where it is long, with nothing invisible in it."""
+    shown = json.dumps(text[:MAX_STRING], ensure_ascii=False)
+    shown = _INVISIBLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+    if len(text) > MAX_STRING:
+        return f'{shown[:-1]}{ELLIPSIS}" ({len(text):,} characters)'
+    return shown
+
+
+def compact(value: Any, limit: int) -> str:
+    """A JSON value on one line, at most `limit` characters of it."""
+    text = visible(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+    return text if len(text) <= limit else f"{text[:limit]}{ELLIPSIS} ({len(text):,} characters)"
+
+
+def _lines(value: Any, path: Path, indent: str, name: str, depth: int) -> Iterator[tuple[Path | None, str]]:
+    items = _items(value)
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    if items is None:
+        yield path, f"{indent}{name}{_scalar(value)}"
+    elif not items:
+        yield path, f"{indent}{name}{opening}{closing}"
+    elif depth >= MAX_DEPTH:
+        yield path, f"{indent}{name}{opening} {ELLIPSIS} {closing}"
+    else:
+        yield path, f"{indent}{name}{opening}"
+        last = len(items) - 1
+        for position, (key, member) in enumerate(items):
+            label = f"{json_string(key)}: " if isinstance(key, str) else ""
+            ending = "" if position == last else ","
+            held: tuple[Path | None, str] | None = None
+            # The comma goes behind the last line of the member, so one line is held back.
+            for line in _lines(member, (*path, key), indent + INDENT, label, depth + 1):
+                if held is not None:
+                    yield held
+                held = line
+            if held is not None:
+                yield held[0], held[1] + ending
+        yield None, f"{indent}{closing}"
+
+
+def _items(value: Any) -> list[tuple[str | int, Any]] | None:
+    if isinstance(value, dict):
+        return list(cast("dict[str | int, Any]", value).items())
+    if isinstance(value, list):
+        return list(enumerate(cast("list[Any]", value)))
+    return None
+
+
+def _scalar(value: Any) -> str:
+    return json_string(value) if isinstance(value, str) else json.dumps(value)

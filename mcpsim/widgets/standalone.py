@@ -1,0 +1,73 @@
+"""The player as one HTML file: it opens from the disk, and needs no network and no kernel."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from importlib.resources import files
+from typing import Any, Final
+
+from mcpsim.recording import Recording
+from mcpsim.widgets.text import one_line
+from mcpsim.widgets.view import player_data
+
+# Inside a script element only "<" can begin something else than text. U+2028 and U+2029 are newlines to
+# some readers of JavaScript, and ">" and "&" cost nothing.
+_ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+_PAGE_STYLE: Final = """
+:root { color-scheme: light dark; }
+body { margin: 0; padding: 12px; background: #ffffff; }
+@media (prefers-color-scheme: dark) { body { background: #0d0f12; } }
+@media (min-width: 901px) { #mcpsim-player .mcpsim-body { height: max(420px, calc(100vh - 262px)); } }
+"""
+
+
+def asset(name: str) -> str:
+    """The text of a file that is part of this package: `player.js`, `player.css`, `standalone.js`."""
+    return (files("mcpsim.widgets") / name).read_text("utf-8")
+
+
+def standalone_html(recording: Recording, *, cursor: int = 1) -> str:
+    """One HTML page that plays the recording.
+
+    The page forbids itself every connection, and every script and style but its own, by their digests.
+
+    Args:
+        cursor: the step to open at, from 1; 0 is before the first.
+    """
+    data = player_data(recording)
+    start = max(0, min(cursor, len(data["steps"])))
+    script = asset("player.js") + asset("standalone.js")
+    style = asset("player.css") + _PAGE_STYLE
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    title = html.escape(one_line(recording.title, 200))
+    return (
+        "<!doctype html>\n"
+        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<main id="mcpsim-player"></main>\n'
+        f'<script type="application/json" id="mcpsim-data">{json_in_html({"data": data, "cursor": start})}'
+        f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
+    )
+
+
+def json_in_html(value: Any) -> str:
+    """JSON that can stand in a script element of an HTML page."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    # Half a surrogate pair cannot be written as UTF-8; as an escape it can.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,208 @@
+"""A recording as plain JSON for the player: sent to the browser once, and never again.
+
+`player_data` is pure: the same recording gives the same data. Its form is described there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from mcpsim.errors import MalformedMessage
+from mcpsim.messages import Notification, Request, describe, read_json
+from mcpsim.recording import Frame, Recording, events
+from mcpsim.widgets.fields import explain
+from mcpsim.widgets.labels import kind_of, label_of
+from mcpsim.widgets.layout import Layout, lay_out
+from mcpsim.widgets.memory import memory_of
+from mcpsim.widgets.narration import Narrator
+from mcpsim.widgets.pretty import Path, pretty
+from mcpsim.widgets.raw import raw_of
+from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
+from mcpsim.widgets.steps import Step, Steps, steps_of
+from mcpsim.widgets.text import clock, duration, one_line
+
+MAX_STEPS: Final = 20_000
+
+
+def player_data(recording: Recording) -> dict[str, Any]:
+    """What the player shows, as plain JSON values.
+
+    Returns:
+        A dict with these keys; times are whole microseconds, heights are pixels, steps count from 1:
+
+        `title`, `transport`, `eras` (a list), `source`: strings about the run as a whole.
+        `parties`: the lanes, in order.
+        `steps`: one dict a step:
+            `n`; `at_us`; `time` (the same for people); `kind` ("request", "response", "error",
+            "notification", "batch", "malformed", "http", "stderr", "note", "closed", "handler"); `label` and
+            `gist` (what it is, in short); `from` and `to` (lanes; `to` is "" without an arrow); `y`;
+            `what` (the sentence); `rule` (position in `texts`, or -1); `era`;
+            and for frames `frame`, `exchange`, `y2` (where it arrives, or None), `fate` ("delivered",
+            "dropped", "in flight"), `took` (how long it travelled, for people, or ""), `arrives` (the step
+            during which it arrives, or None), `copy_of` (a step, or 0), `changed` (whether other bytes
+            arrived), `about` (the step of the request that it belongs to, or 0), `json` (the body,
+            indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
+            `raw` (a list of [title, text]).
+        `texts`: a list of [text, url], each of them once.
+        `requests`: one dict a request: `label`, `from`, `to`, `opened` (the step that sends it), `ended` (the
+            step during which its sender stops waiting, or None), `outcome`.
+        `memory`: as `memory_of` gives it.
+        `bars`, `waits`, `height`: handlers that ran, long waits, and the height of the diagram.
+        `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
+    """
+    steps = steps_of(recording)
+    shown = steps.all[:MAX_STEPS]
+    until = steps.all[MAX_STEPS].index if len(steps.all) > MAX_STEPS else None
+    conversation = read(recording)
+    builder = _Builder(recording, steps, conversation, lay_out(recording, until=until))
+    rows = [builder.row(step) for step in shown]
+    layout = builder.layout
+    return {
+        "title": one_line(recording.title, 200),
+        "transport": one_line(str(recording.header.get("transport", "")), 40),
+        "source": one_line(str(recording.header.get("source", "")), 40),
+        "eras": sorted({row["era"] for row in rows if row["era"]}),
+        "parties": [one_line(party, 40) for party in lanes_of(recording)],
+        "steps": rows,
+        "texts": builder.texts,
+        "requests": list(_requests(conversation, steps, len(shown))),
+        "memory": memory_of(recording, steps),
+        "bars": [
+            {
+                "party": one_line(bar.party, 40),
+                "name": one_line(bar.name, 60),
+                "y": bar.top,
+                "y2": bar.bottom,
+                "depth": bar.depth,
+                "end": bar.end,
+                "outcome": one_line(bar.outcome, 60),
+            }
+            for bar in layout.bars
+        ],
+        "waits": [{"y": wait.y, "text": wait.text} for wait in layout.waits],
+        "height": layout.height,
+        "left_out": len(steps.all) - len(shown),
+    }
+
+
+def lanes_of(recording: Recording) -> tuple[str, ...]:
+    """The lanes: the parties that the header names, and any other that takes part."""
+    found = dict.fromkeys(recording.parties)
+    for event in recording.events:
+        found.setdefault(event.party)
+        if event.peer:
+            found.setdefault(event.peer)
+    return tuple(found) or ("client", "server")
+
+
+class _Builder:
+    def __init__(
+        self, recording: Recording, steps: Steps, conversation: Conversation, layout: Layout
+    ) -> None:
+        self.texts: list[list[str]] = []
+        self.layout = layout
+        self._positions: dict[tuple[str, str], int] = {}
+        self._steps = steps
+        self._conversation = conversation
+        self._narrator = Narrator(recording, conversation, steps)
+        self._step_of_frame = {step.frame.number: step.number for step in steps.all if step.frame}
+        self._ends = {
+            event.frame: index
+            for index, event in enumerate(recording.events)
+            if event.kind in (events.DELIVERED, events.DROPPED)
+        }
+
+    def row(self, step: Step) -> dict[str, Any]:
+        reading = self._conversation.readings[step.frame.number] if step.frame else None
+        narration = self._narrator.tell(step)
+        label, gist = label_of(step, reading)
+        row: dict[str, Any] = {
+            "n": step.number,
+            "at_us": step.event.at_us,
+            "time": clock(step.event.at_us),
+            "kind": kind_of(step, self._conversation),
+            "label": label,
+            "gist": gist,
+            "from": one_line(step.event.party, 40),
+            "to": one_line(step.event.peer, 40) if step.frame else "",
+            "y": self.layout.y[step.index],
+            "what": narration.what,
+            "rule": self._text(narration.rule, narration.url) if narration.rule else -1,
+            "era": reading.era if reading else self._conversation.eras.get(step.event.connection, ""),
+        }
+        if step.frame is not None and reading is not None:
+            row.update(self._frame(step.frame, reading))
+        return row
+
+    def _frame(self, frame: Frame, reading: Reading) -> dict[str, Any]:
+        end = self._ends.get(frame.number)
+        delivered = end is not None and frame.fate == "delivered"
+        call = reading.call
+        text, fields = self._body(frame, reading)
+        return {
+            "frame": frame.number,
+            "exchange": frame.exchange,
+            "y2": self.layout.y.get(end) if end is not None else None,
+            "fate": frame.fate,
+            "took": "" if frame.arrived_us is None else duration(frame.arrived_us - frame.sent_us),
+            "arrives": self._steps.at(end) if delivered and end is not None else None,
+            "copy_of": self._step_of_frame.get(frame.copy_of, 0),
+            "about": self._about(call, frame),
+            "changed": frame.arrived_data != frame.data,
+            "json": text,
+            "fields": fields,
+            "raw": [[block.title, block.text] for block in raw_of(frame)],
+        }
+
+    def _about(self, call: Call | None, frame: Frame) -> int:
+        if call is None or call.frame == frame.number:
+            return 0
+        return self._step_of_frame.get(call.frame, 0)
+
+    def _body(self, frame: Frame, reading: Reading) -> tuple[str | None, list[list[Any]]]:
+        headers = headers_of(frame.head)
+        value, lines, text = None, dict[Path, int](), None
+        if frame.body.strip() and not frame.channel:
+            try:
+                value = read_json(frame.body)
+            except MalformedMessage:
+                pass
+            else:
+                shown = pretty(value)
+                lines, text = shown.lines, shown.text
+        found = explain(value, self._method(frame, reading), reading.era, headers)
+        fields = [
+            [_path_label(path), self._text(what, url), lines.get(path, -1)] for path, what, url in found
+        ]
+        return text, fields
+
+    def _method(self, frame: Frame, reading: Reading) -> str:
+        if isinstance(frame.parsed, Request | Notification):
+            return frame.parsed.method
+        return reading.call.request.method if reading.call else ""
+
+    def _text(self, text: str, url: str) -> int:
+        position = self._positions.setdefault((text, url), len(self.texts))
+        if position == len(self.texts):
+            self.texts.append([text, url])
+        return position
+
+
+def _path_label(path: tuple[str, ...]) -> str:
+    return f"header {path[1]}" if path[0] == "header" else ".".join(path)
+
+
+def _requests(conversation: Conversation, steps: Steps, shown: int) -> Iterator[dict[str, Any]]:
+    for call in conversation.calls:
+        opened = steps.at(call.index)
+        if opened > shown:
+            continue
+        yield {
+            "label": one_line(describe(call.request), 80),
+            "from": one_line(call.sender, 40),
+            "to": one_line(call.receiver, 40),
+            "opened": opened,
+            "ended": steps.at(call.ended) if call.ended is not None else None,
+            "outcome": call.outcome,
+        }
