@@ -29,6 +29,8 @@ from mcpsim.server import Context, Server
 from mcpsim.simulation import Run, Simulation, simulate
 from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
+from mcpsim.widgets import Player
+from mcpsim.widgets.display import register as _register_displays
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,7 @@ __all__ = [
     "McpSimError",
     "NegotiationFailed",
     "Notification",
+    "Player",
     "ProtocolError",
     "Recording",
     "Reorder",
@@ -67,3 +70,5 @@ __all__ = [
     "walk",
     "write_message",
 ]
+
+_register_displays()
