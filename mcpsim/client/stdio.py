@@ -40,10 +40,15 @@ class StdioWire:
 
     async def _read(self, deliver: Deliver) -> None:
         lines = LineReader()
+        ended = ConnectionClosed("The server closed the connection before it answered.")
         while True:
             try:
                 chunk = await self._stream.receive()
-            except (anyio.EndOfStream, ConnectionClosed):
+            except anyio.EndOfStream:
+                break
+            except ConnectionClosed as error:
+                # The stream knows more: that it was cut, or how the process ended.
+                ended = error
                 break
             for line in lines.feed(chunk):
                 await self._take(deliver, line)
@@ -52,7 +57,7 @@ class StdioWire:
             self._scribe.note(
                 f"The server's output ended in the middle of a message of {len(leftover)} bytes."
             )
-        self._ended = ConnectionClosed("The server closed the connection before it answered.")
+        self._ended = ended
         for pending in tuple(self._waiting):
             pending.fail(self._ended)
 
