@@ -1,7 +1,9 @@
-"""What all tests share: how property tests run, and the files of the project."""
+"""What all tests share: how property tests run, the files of the project, and the project as a wheel."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,3 +19,25 @@ settings.load_profile("mcpsim")
 def project() -> Path:
     """The root of the checkout."""
     return Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def distributions(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source distribution, and the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("distributions")
+    _run("build", "--no-isolation", "--outdir", str(folder), str(project))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def installed_wheel(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for Python's path, into which the wheel is installed. Copy it before you change it."""
+    target = tmp_path_factory.mktemp("installed")
+    (wheel,) = distributions.glob("*.whl")
+    _run("pip", "install", "--no-deps", "--no-index", "--target", str(target), str(wheel))
+    return target
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, encoding="utf-8", timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpsim.cli import COMMANDS, main
+from mcpsim import Recording
+from mcpsim.cli import COMMANDS, TRANSPORTS, main
+from mcpsim.course import STORIES
 from mcpsim.workbook.lab import lab_arguments
 
 
@@ -127,3 +129,93 @@ def test_the_module_is_the_command(run) -> None:
     done = run(sys.executable, "-m", "mcpsim", "notebooks", "--check", "nowhere")
     assert done.returncode == 2
     assert done.stdout.startswith("mcpsim notebooks: nowhere is neither")
+
+
+def test_stories_lists_each_story_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stories"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(STORIES)
+    assert all(story.what in line for story, line in zip(STORIES.values(), lines, strict=True))
+
+
+@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_run_plays_every_story(name: str, transport: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    for era in STORIES[name].eras:
+        assert main(["run", name, "--era", era, "--transport", transport, "--format", "jsonl"]) == 0
+        recording = Recording.from_jsonl(capsysbinary.readouterr().out)
+        assert recording.header["transport"] == transport
+        assert recording.header["era"] == {"client": era}
+        assert (
+            recording.sha256()
+            == STORIES[name].play(era=era, transport=TRANSPORTS[transport]()).recording.sha256()
+        )
+
+
+@pytest.mark.parametrize(
+    ("format", "begins", "holds"),
+    [
+        ("transcript", "", "tools/call #2"),
+        ("jsonl", '{"format":"mcpsim-recording"', "tools/call"),
+        ("svg", "<svg ", "tools/call"),
+        ("html", "<!doctype html>", "tools/call"),
+    ],
+)
+def test_run_saves_in_each_format(tmp_path: Path, format: str, begins: str, holds: str) -> None:
+    file = tmp_path / "run"
+    assert main(["run", "first-call", "--format", format, "--save", str(file)]) == 0
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith(begins)
+    assert holds in text
+
+
+def test_run_takes_faults_and_says_how_the_story_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["run", "first-call", "--fault", "drop:result of tools/call", "--fault", "delay:tools/list"])
+        == 1
+    )
+    printed = capfd.readouterr()
+    assert "The story ended in RequestTimeout" in printed.err
+    assert "notifications/cancelled" in printed.out
+    assert "1020 ms  server → client  result #1" in printed.out
+
+
+def test_run_with_another_seed_is_still_reproducible(tmp_path: Path) -> None:
+    for name, seed in (("a", "7"), ("b", "7"), ("c", "seven")):
+        assert (
+            main(
+                [
+                    "run",
+                    "basket-by-handle",
+                    "--seed",
+                    seed,
+                    "--format",
+                    "jsonl",
+                    "--save",
+                    str(tmp_path / name),
+                ]
+            )
+            == 0
+        )
+    a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
+    assert a == b != c
+    assert Recording.from_jsonl(a).header["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    "fault", ["drop", "drop:", "lose:tools/call", "drop:tools/call:0", "drop:tools/call:x"]
+)
+def test_a_fault_without_a_meaning_is_refused(fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "first-call", "--fault", fault])
+    assert "is not KIND:MESSAGE[:NTH]" in capsys.readouterr().err
+
+
+def test_a_story_is_not_played_in_an_era_that_it_is_not_about(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "ping-both-ways", "--era", "modern"]) == 2
+    assert "ping-both-ways is played as legacy, not as modern." in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "first-call", "--save", str(tmp_path / "no" / "run")]) == 2
+    assert "cannot be written" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -13,36 +14,15 @@ from mcpsim.workbook import find_source
 
 
 @pytest.fixture(scope="module")
-def built(run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that holds the source distribution and the wheel."""
-    folder = tmp_path_factory.mktemp("dist")
-    done = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), ".")
-    assert done.returncode == 0, done.stdout
-    return folder
-
-
-@pytest.fixture(scope="module")
 def shipped() -> set[str]:
     """The names of the workbook's files in the checkout."""
     return {str(name) for name in find_source().files()}
 
 
-@pytest.fixture
-def installed(built: Path, run, tmp_path: Path) -> Path:
-    """A folder into which the wheel is installed."""
-    (wheel,) = built.glob("*.whl")
-    target = tmp_path / "site"
-    done = run(
-        sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(target), str(wheel)
-    )
-    assert done.returncode == 0, done.stdout
-    return target
-
-
 def test_the_wheel_holds_the_package_and_the_workbook_and_nothing_else(
-    built: Path, shipped: set[str]
+    distributions: Path, shipped: set[str]
 ) -> None:
-    (wheel,) = built.glob("*.whl")
+    (wheel,) = distributions.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
         names = set(file.namelist())
     assert {f"mcpsim/_workbook/{name}" for name in shipped} == {
@@ -53,8 +33,8 @@ def test_the_wheel_holds_the_package_and_the_workbook_and_nothing_else(
     assert any(name.endswith("LICENSE") for name in names)
 
 
-def test_the_source_distribution_can_be_built_and_tested(built: Path, shipped: set[str]) -> None:
-    (archive,) = built.glob("*.tar.gz")
+def test_the_source_distribution_can_be_built_and_tested(distributions: Path, shipped: set[str]) -> None:
+    (archive,) = distributions.glob("*.tar.gz")
     with tarfile.open(archive) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
     assert shipped <= names
@@ -62,8 +42,10 @@ def test_the_source_distribution_can_be_built_and_tested(built: Path, shipped: s
 
 
 def test_lab_copies_the_workbook_and_keeps_what_the_learner_wrote(
-    installed: Path, run, tmp_path: Path, shipped: set[str]
+    installed_wheel: Path, run, tmp_path: Path, shipped: set[str]
 ) -> None:
+    installed = shutil.copytree(installed_wheel, tmp_path / "site")
+
     def lab() -> str:
         words = [sys.executable, "-m", "mcpsim", "lab", "--copy-only"]
         done = run(*words, cwd=tmp_path, PYTHONPATH=str(installed))
