@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpsim.workbook import find_notebooks, find_source
 from mcpsim.workbook.normal_form import cell_source, code_cells, read_notebook
 
 REVISIONS = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
@@ -80,11 +81,10 @@ def imported_names(source: str) -> Iterator[str]:
                 yield module or ""
 
 
-@pytest.mark.parametrize("folder", ["notebooks", "exercises"])
-def test_lessons_import_only_the_public_names(project: Path, folder: str) -> None:
+def test_lessons_import_only_the_public_names() -> None:
     inner = [
         f"{path.name}, cell {position}: {name}"
-        for path in sorted((project / folder).glob("*.ipynb"))
+        for path in find_notebooks([], find_source())
         for position, cell in code_cells(read_notebook(path.read_bytes()))
         for name in imported_names(cell_source(cell))
         if name.split(".")[0] == "mcpsim" and name not in ("mcpsim", "mcpsim.course")
