@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.eras.methods import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.revisions import BATCHING_REVISIONS
 from mcpsim.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ProtocolError
-from mcpsim.messages import ErrorResponse, Message, Notification, Request, RequestId, Response
+from mcpsim.messages import Message, Notification, Request, RequestId
 
 
 class Phase(StrEnum):
@@ -143,7 +143,7 @@ class Session:
         action, phase = next_step(self.phase, arrival_of(message))
         if isinstance(message, Request):
             if action is Action.REFUSE:
-                raise ProtocolError(INVALID_REQUEST, _refusal(self.phase, message))
+                raise ProtocolError(INVALID_REQUEST, _refusal(self.phase, message, self.supported))
             # 1 and "1" are different ids, and so they are different members of the set.
             if message.id in self.used_ids:
                 raise ProtocolError(
@@ -170,11 +170,13 @@ class Session:
             raise ProtocolError(INVALID_PARAMS, "initialize: params.protocolVersion must be a string.")
         if not isinstance(capabilities, dict):
             raise ProtocolError(INVALID_PARAMS, "initialize: params.capabilities must be an object.")
-        if not isinstance(info, dict):
-            raise ProtocolError(INVALID_PARAMS, "initialize: params.clientInfo must be an object.")
+        if not _is_identity(info):
+            raise ProtocolError(
+                INVALID_PARAMS, "initialize: params.clientInfo must be an object with a name and a version."
+            )
         self.version = choose_version(version, self.supported)
         self.capabilities = cast("dict[str, Any]", capabilities)
-        self.client_info = cast("dict[str, Any]", info)
+        self.client_info = info
         self.phase = Phase.INITIALIZING
         return self.version
 
@@ -217,16 +219,21 @@ def initialize_params(
     return {"protocolVersion": version, "capabilities": dict(capabilities), "clientInfo": dict(info)}
 
 
-def answers_id(message: Message) -> RequestId | None:
-    """The id that a response or error answers, or None."""
-    return message.id if isinstance(message, Response | ErrorResponse) else None
+def _is_identity(value: Any) -> TypeGuard[dict[str, Any]]:
+    if not isinstance(value, dict):
+        return False
+    info = cast("dict[str, Any]", value)
+    return isinstance(info.get("name"), str) and isinstance(info.get("version"), str)
 
 
-def _refusal(phase: Phase, message: Request) -> str:
+def _refusal(phase: Phase, message: Request, supported: Sequence[str]) -> str:
     if message.method == "initialize":
         return "This session is initialized already; initialize comes once, at the beginning."
     if phase is Phase.NEW:
-        return f"{message.method} came before initialize; the handshake comes first."
+        return (
+            f"{message.method} came before initialize. This server speaks {', '.join(supported)}, and these "
+            "begin with a handshake: send initialize first."
+        )
     if phase is Phase.INITIALIZING:
         return f"{message.method} came before notifications/initialized; send that first."
     return f"{message.method} came after the session was closed."

@@ -19,6 +19,7 @@ Kind = Literal["request", "notification", "input request"]
 
 L: Final = frozenset(LEGACY_REVISIONS)
 M: Final = frozenset(MODERN_REVISIONS)
+FIRST: Final = frozenset({"2024-11-05"})
 ELICITING: Final = frozenset({"2025-06-18", "2025-11-25"})
 URL_ELICITING: Final = frozenset({"2025-11-25"})
 
@@ -112,7 +113,9 @@ METHODS: Final[tuple[Method, ...]] = (
         "prompts.listChanged",
         "server",
     ),
-    _client_request("completion/complete", "completion", L | M, "completions"),
+    # The method is older than its capability, which came with 2025-03-26.
+    _client_request("completion/complete", "completion", FIRST),
+    _client_request("completion/complete", "completion", (L | M) - FIRST, "completions"),
     _client_request("logging/setLevel", "logging", L, "logging"),
     Method("notifications/message", "notification", "to_client", "logging", L | M, "logging", "server"),
     Method("notifications/progress", "notification", "both", "progress", L),
@@ -135,7 +138,15 @@ METHODS: Final[tuple[Method, ...]] = (
     ),
     Method("elicitation/create", "request", "to_client", "elicitation", ELICITING, "elicitation", "client"),
     Method("elicitation/create", "input request", "to_client", "elicitation", M, "elicitation", "client"),
-    Method("notifications/elicitation/complete", "notification", "to_client", "elicitation", URL_ELICITING),
+    Method(
+        "notifications/elicitation/complete",
+        "notification",
+        "to_client",
+        "elicitation",
+        URL_ELICITING,
+        "elicitation.url",
+        "client",
+    ),
 )
 
 BY_NAME_AND_REVISION: Final[Mapping[tuple[str, str], Method]] = {

@@ -131,25 +131,20 @@ def read_meta(visit: Visit) -> None:
         raise ProtocolError(
             INVALID_PARAMS,
             f"params._meta {found}; every request carries {PROTOCOL_VERSION} and {CLIENT_CAPABILITIES}.",
-            _versions_for_initialize(visit),
         )
     visit.meta = cast("dict[str, Any]", meta)
     for key, wanted, name in _REQUIRED_META:
         value = visit.meta.get(key)
         if not isinstance(value, wanted):
             found = "is missing" if value is None else f"must be {name}"
-            raise ProtocolError(INVALID_PARAMS, f"_meta[{key!r}] {found}.", _versions_for_initialize(visit))
-    client = visit.meta.get(CLIENT_INFO)
-    if client is not None and not _is_implementation(client):
+            raise ProtocolError(INVALID_PARAMS, f"_meta[{key!r}] {found}.")
+    if CLIENT_INFO in visit.meta and not _is_implementation(visit.meta[CLIENT_INFO]):
         raise ProtocolError(
             INVALID_PARAMS,
             f"_meta[{CLIENT_INFO!r}] may be left out, but not be without a name and a version.",
         )
-    level = visit.meta.get(LOG_LEVEL)
-    if level is not None and level not in LOG_LEVELS:
-        raise ProtocolError(
-            INVALID_PARAMS, f"_meta[{LOG_LEVEL!r}] is {level!r}; levels are {', '.join(LOG_LEVELS)}."
-        )
+    if LOG_LEVEL in visit.meta and visit.meta[LOG_LEVEL] not in LOG_LEVELS:
+        raise ProtocolError(INVALID_PARAMS, f"_meta[{LOG_LEVEL!r}] must be one of {', '.join(LOG_LEVELS)}.")
     visit.version = cast("str", visit.meta[PROTOCOL_VERSION])
     visit.capabilities = cast("dict[str, Any]", visit.meta[CLIENT_CAPABILITIES])
 
@@ -164,7 +159,11 @@ def compare_headers(visit: Visit) -> None:
 
 
 def check_version(visit: Visit) -> None:
-    """The declared version must be a modern one that this server speaks: -32022 with the list."""
+    """The declared version must be a modern one that this server speaks: -32022 with the list.
+
+    The list names every revision of the server, the legacy ones of a dual-era server too: a client that
+    knows only those learns from it that `initialize` would work.
+    """
     supported = visit.service.supported_versions
     if visit.version not in MODERN_REVISIONS or visit.version not in supported:
         raise ProtocolError(
@@ -291,8 +290,29 @@ _CHECKS: Final = tuple(step.run for step in STEPS[:7])
 
 def admit(visit: Visit) -> None:
     """Steps 1 to 7. Raises the ProtocolError of the first one that refuses the request."""
-    for check in _CHECKS:
-        check(visit)
+    try:
+        for check in _CHECKS:
+            check(visit)
+    except ProtocolError as error:
+        if visit.request.method == "initialize":
+            raise _naming_versions(error, visit.service.supported_versions) from None
+        raise
+
+
+def _naming_versions(error: ProtocolError, supported: tuple[str, ...]) -> ProtocolError:
+    """Any error that refuses `initialize`, with the versions in its text and in its data.
+
+    A legacy client cannot fall forward; this may be all that its user gets to see.
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
+    """
+    given = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+    data = {"supported": list(supported), **given}
+    return ProtocolError(
+        error.code,
+        f"{error.message} There is no initialize in the modern protocol; this server speaks "
+        f"{', '.join(supported)}.",
+        data,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,12 +329,19 @@ class StepOutcome:
         return f"{mark} {self.step.number} {self.step.title}{said}"
 
 
-def walk(service: Service, data: bytes, headers: Headers | None = None) -> tuple[StepOutcome, ...]:
+def walk(
+    service: Service, data: bytes, headers: Headers | None = None, principal: str = ""
+) -> tuple[StepOutcome, ...]:
     """Let a request pass the checks of a server, and say what each step made of it.
 
     The handler is not run: steps 8 and 9 are "not reached".
+
+    Args:
+        data: the bytes of the message.
+        headers: the HTTP headers; None for a transport without any.
+        principal: who is asking, or "".
     """
-    visit = Visit(service, data, headers)
+    visit = Visit(service, data, headers, principal)
     outcomes: list[StepOutcome] = []
     for step in STEPS[:7]:
         try:
@@ -327,19 +354,21 @@ def walk(service: Service, data: bytes, headers: Headers | None = None) -> tuple
 
 
 def missing_capabilities(required: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of `required` that `declared` lacks, in the shape of a capabilities object."""
+    """The part of `required` that `declared` lacks, in the shape of a capabilities object.
+
+    A capability is declared by an object, however empty, or by `true`.
+    """
     missing: dict[str, Any] = {}
     for name, wanted in required.items():
         have = declared.get(name)
-        if not isinstance(have, Mapping):
-            missing[name] = wanted
-            continue
-        if isinstance(wanted, Mapping):
+        if isinstance(have, Mapping) and isinstance(wanted, Mapping):
             inner = missing_capabilities(
                 cast("Mapping[str, Any]", wanted), _effective(name, cast("Mapping[str, Any]", have))
             )
             if inner:
                 missing[name] = inner
+        elif have is not True and not isinstance(have, Mapping):
+            missing[name] = wanted
     return missing
 
 
@@ -363,14 +392,17 @@ def request_meta(
 
 
 def is_modern(message: Message) -> bool:
-    """Whether a message carries modern per-request metadata."""
-    if not isinstance(message, Request) or message.params is None:
-        return False
-    meta = message.params.get("_meta")
-    return isinstance(meta, dict) and PROTOCOL_VERSION in meta
+    """Whether a message carries modern per-request metadata, be it only a part of it.
+
+    No legacy client has a reason to send one of these keys. A request that has some and lacks others is a
+    modern one with a fault, and the error that names the fault helps its sender most.
+    """
+    return isinstance(message, Request) and not _MODERN_KEYS.isdisjoint(meta_of(message.params))
 
 
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+_MODERN_KEYS: Final = frozenset({PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES})
 
 _REQUIRED_META: Final[tuple[tuple[str, type, str], ...]] = (
     (PROTOCOL_VERSION, str, "a string"),
@@ -383,11 +415,3 @@ def _is_implementation(value: Any) -> bool:
         return False
     info = cast("dict[str, Any]", value)
     return isinstance(info.get("name"), str) and isinstance(info.get("version"), str)
-
-
-def _versions_for_initialize(visit: Visit) -> dict[str, Any] | None:
-    # A legacy client cannot fall forward; this list may be all that its user gets to see.
-    # https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
-    if visit.request.method == "initialize":
-        return {"supported": list(visit.service.supported_versions)}
-    return None

@@ -5,15 +5,32 @@ Each request has a cancel scope of its own, so that several can be stopped one b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 
 from mcpsim.eras import legacy, modern
-from mcpsim.errors import INTERNAL_ERROR, INVALID_REQUEST, ConnectionClosed, ProtocolError
-from mcpsim.messages import ErrorResponse, Request, RequestId, Response, meta_of, write_message
+from mcpsim.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    ConnectionClosed,
+    FramingError,
+    ProtocolError,
+    RequestTimeout,
+)
+from mcpsim.messages import (
+    ErrorResponse,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    is_request_id,
+    meta_of,
+    write_message,
+)
 from mcpsim.recording.scribe import Scribe
 from mcpsim.server.context import Context, Send
 from mcpsim.server.server import Server
@@ -44,26 +61,41 @@ class Questions:
     """The requests that a legacy server has sent to its client and that are not answered yet."""
 
     next_id: int = 1
-    waiting: dict[RequestId, tuple[anyio.Event, list[Response | ErrorResponse]]] = field(
-        default_factory=dict[RequestId, tuple[anyio.Event, list[Response | ErrorResponse]]]
+    waiting: dict[RequestId, tuple[anyio.Event, list[Answer]]] = field(
+        default_factory=dict[RequestId, tuple[anyio.Event, list[Answer]]]
     )
 
-    async def ask(self, send: Send, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
-        """Send a request and wait for its result. Raises ProtocolError where the client answers so."""
+    async def ask(
+        self, context: Context, method: str, params: dict[str, Any] | None, timeout_s: float
+    ) -> dict[str, Any]:
+        """Send a request in the course of another one, and wait for its result.
+
+        Raises:
+            RequestTimeout: no answer within `timeout_s` seconds.
+            ProtocolError: the client answered with an error.
+        """
         id, self.next_id = self.next_id, self.next_id + 1
-        answered, answers = anyio.Event(), list[Response | ErrorResponse]()
+        answered, answers = anyio.Event(), list[Answer]()
         self.waiting[id] = (answered, answers)
         try:
-            await send(write_message(Request(id, method, params)))
-            await answered.wait()
+            with anyio.move_on_after(timeout_s):
+                await context.send(write_message(Request(id, method, params)))
+                try:
+                    await answered.wait()
+                except anyio.get_cancelled_exc_class():
+                    if not answers:
+                        await _withdraw(context, id)
+                    raise
         finally:
             del self.waiting[id]
+        if not answers:
+            raise RequestTimeout(f"No answer to {method} #{id} within {timeout_s:g} s; it was cancelled.")
         answer = answers[0]
         if isinstance(answer, ErrorResponse):
             raise ProtocolError(answer.code, answer.message, answer.data)
         return answer.result
 
-    def take(self, answer: Response | ErrorResponse) -> bool:
+    def take(self, answer: Answer) -> bool:
         """Hand an answer to whoever waits for it; False where nobody does."""
         entry = self.waiting.get(answer.id) if answer.id is not None else None
         if entry is None or entry[1]:
@@ -71,6 +103,15 @@ class Questions:
         entry[1].append(answer)
         entry[0].set()
         return True
+
+
+async def _withdraw(context: Context, id: RequestId) -> None:
+    # Where the client itself ended the request that this belongs to, `notify` sends nothing.
+    with anyio.CancelScope(shield=True):
+        try:
+            await context.notify("notifications/cancelled", {"requestId": id})
+        except ConnectionClosed:
+            context.note(f"The cancellation of #{id} could not be sent: the connection is gone.")
 
 
 @dataclass(slots=True)
@@ -96,24 +137,47 @@ class Dispatcher:
         self.flights[id] = flight = Flight(id)
         return flight
 
-    def cancel(self, id: Any) -> bool:
-        """Stop the work on a request; False where there is none with this id (that is no fault)."""
-        flight = self.flights.get(id) if isinstance(id, str | int) else None
+    def cancel(self, message: Notification) -> None:
+        """Take in `notifications/cancelled`: stop the work on the request that it names.
+
+        What names no request in work is ignored, as the specification has it: it may have crossed the
+        answer on the way.
+        https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation#error-handling
+        """
+        id: Any = (message.params or {}).get("requestId")
+        # `true` is not an id, although Python would find it under 1.
+        flight = self.flights.get(id) if is_request_id(id) else None
         if flight is None:
-            return False
-        flight.cancel()
-        return True
+            self.scribe.note(f"Nothing to cancel: no request with the id {id!r} is in work.")
+        else:
+            flight.cancel()
 
     def cancel_all(self) -> None:
         """Stop all work, in request order."""
         for flight in tuple(self.flights.values()):
             flight.cancel()
 
+    def admit(self, visit: modern.Visit) -> Flight:
+        """Steps 1 to 7 of a modern request.
+
+        Raises:
+            ProtocolError: the request is refused.
+        """
+        try:
+            modern.admit(visit)
+        except ProtocolError:
+            raise
+        except Exception as error:
+            raise self._own_fault(visit.request.method, error) from error
+        return self.take_off(visit.request.id)
+
     async def modern(
         self, visit: modern.Visit, flight: Flight, send: Send, exchange: int = 0
     ) -> Answer | None:
         """Steps 8 and 9 of an admitted request. None where it was cancelled: nothing may be sent then."""
         request = visit.request
+        if self._called_off(flight):
+            return None
         visit.context = flight.context = Context(
             id=request.id,
             method=request.method,
@@ -142,7 +206,12 @@ class Dispatcher:
         exchange: int = 0,
     ) -> Answer | None:
         """Answer a request of an operating session. None where it was cancelled."""
-        params = request.params or {}
+        if self._called_off(flight):
+            return None
+
+        async def ask(method: str, params: dict[str, Any] | None, timeout_s: float) -> dict[str, Any]:
+            return await questions.ask(context, method, params, timeout_s)
+
         context = flight.context = Context(
             id=request.id,
             method=request.method,
@@ -154,8 +223,19 @@ class Dispatcher:
             send=send,
             note=self.scribe.note,
             tokens=self.tokens,
-            ask=lambda method, given: questions.ask(send, method, given),
+            ask=ask,
         )
+        try:
+            work = self._legacy_work(session, request, principal, context)
+        except ProtocolError as error:
+            del self.flights[request.id]
+            return ErrorResponse(request.id, error.code, error.message, error.data)
+        return await self._run(flight, request, work, exchange)
+
+    def _legacy_work(
+        self, session: legacy.Session, request: Request, principal: str, context: Context
+    ) -> Awaitable[dict[str, Any]]:
+        """What has to run for a request, after everything that can be checked before it was."""
         try:
             legacy.check_method(request.method, session.version, self.server.capabilities())
             required = self.server.required_capabilities(request)
@@ -168,15 +248,26 @@ class Dispatcher:
                 )
             route = self.server.route(request.method)
             if route is None:
-                raise ProtocolError(-32601, f"Method not found: {request.method}")
-            arguments = route.check(params, session.version)
+                raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {request.method}")
+            arguments = route.check(request.params or {}, session.version)
             route.authorise(principal, arguments)
-        except ProtocolError as error:
-            del self.flights[request.id]
-            return ErrorResponse(request.id, error.code, error.message, error.data)
-        return await self._run(flight, request, _without_hints(route.run(context, arguments)), exchange)
+        except ProtocolError:
+            raise
+        except Exception as error:
+            raise self._own_fault(request.method, error) from error
+        return _without_hints(route.run(context, arguments))
 
-    async def _run(self, flight: Flight, request: Request, work: Any, exchange: int) -> Answer | None:
+    def _called_off(self, flight: Flight) -> bool:
+        """Whether a request was cancelled before its work began; then it never begins."""
+        if not flight.scope.cancel_called:
+            return False
+        self.flights.pop(flight.id, None)
+        self.scribe.note(f"#{flight.id} was cancelled before its handler began.")
+        return True
+
+    async def _run(
+        self, flight: Flight, request: Request, work: Awaitable[Mapping[str, Any]], exchange: int
+    ) -> Answer | None:
         name = request.method
         if name == "tools/call" and request.params is not None:
             name = f"tools/call {request.params.get('name')}"
@@ -187,18 +278,18 @@ class Dispatcher:
         try:
             with flight.scope:
                 try:
-                    result: Mapping[str, Any] = await work
+                    result = await work
                     answer = Response(request.id, dict(result))
                     outcome = "tool error" if result.get("isError") is True else "result"
                 except ProtocolError as error:
                     answer = ErrorResponse(request.id, error.code, error.message, error.data)
-                except ConnectionClosed:
-                    flight.cancel()
                 except Exception as error:
-                    scribe.note(f"{name} raised {type(error).__name__}: {error}", exchange)
-                    answer = ErrorResponse(request.id, INTERNAL_ERROR, "Internal error")
+                    answer = ErrorResponse(request.id, INTERNAL_ERROR, self._own_fault(name, error).message)
         finally:
             self.flights.pop(request.id, None)
+            if flight.context is not None:
+                # A handler may have kept its context; progress after the answer would break the protocol.
+                flight.context.silent = True
         if flight.scope.cancel_called:
             # Also where the handler finished in the same moment: a cancelled request is not answered.
             scribe.cancelled(name, request.id, exchange)
@@ -206,8 +297,22 @@ class Dispatcher:
         scribe.finished(name, request.id, exchange, outcome)
         return answer
 
+    def _own_fault(self, name: str, error: Exception) -> ProtocolError:
+        """The error for a fault of our own. What went wrong is for the recording, not for the client."""
+        self.scribe.note(f"{name} raised {type(error).__name__}: {error}")
+        return ProtocolError(INTERNAL_ERROR, "Internal error")
 
-async def _without_hints(work: Any) -> dict[str, Any]:
+
+def write_answer(answer: Answer, scribe: Scribe) -> bytes:
+    """The bytes of an answer. One that JSON cannot carry is a fault of our own: -32603 goes out instead."""
+    try:
+        return write_message(answer)
+    except FramingError as error:
+        scribe.note(f"The answer to #{answer.id} could not be written: {error}")
+        return write_message(ErrorResponse(answer.id, INTERNAL_ERROR, "Internal error"))
+
+
+async def _without_hints(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
     # The legacy revisions have no cache hints.
     result = await work
     return {key: value for key, value in result.items() if key not in ("ttlMs", "cacheScope")}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
 from mcpsim.errors import INVALID_PARAMS, ProtocolError
+from mcpsim.messages import PROGRESS_TOKEN, is_progress_token, meta_of
 from mcpsim.server.context import Context
 from mcpsim.server.tools import Tool
 
@@ -23,12 +24,23 @@ def check_params(method: str, params: dict[str, Any], version: str) -> None:
     Raises:
         ProtocolError: -32602, naming the first fault.
     """
+    # Two things that the official models let pass and the schema does not: null for a member that may be
+    # left out, and a progress token that is no string or integer.
+    for name in _NEVER_NULL:
+        if name in params and params[name] is None:
+            raise ProtocolError(INVALID_PARAMS, f"{method}: params.{name} is null; leave it out instead.")
+    meta = meta_of(params)
+    if PROGRESS_TOKEN in meta and not is_progress_token(meta[PROGRESS_TOKEN]):
+        raise ProtocolError(INVALID_PARAMS, f"{method}: the progress token must be a string or an integer.")
     try:
         validate_client_request(method, version, params)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, fault["loc"])) or "params"
         raise ProtocolError(INVALID_PARAMS, f"{method}: {where}: {fault['msg']}") from None
+
+
+_NEVER_NULL: Final = ("_meta", "arguments", "cursor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +79,7 @@ class ListTools:
 
     def check(self, params: dict[str, Any], version: str) -> None:
         check_params("tools/list", params, version)
-        if params.get("cursor") is not None:
+        if "cursor" in params:
             raise ProtocolError(INVALID_PARAMS, "Invalid cursor: this server gave none out.")
 
     def authorise(self, principal: str, arguments: Any) -> None:
@@ -93,7 +105,7 @@ class CallTool:
         tool = self.server.tool_named(name)
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
-        return tool, params.get("arguments") or {}
+        return tool, params.get("arguments", {})
 
     def authorise(self, principal: str, arguments: tuple[Tool, Mapping[str, Any]]) -> None:
         """Raises ProtocolError where the server's `authorise` refuses this principal this tool."""

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 
 from mcpsim.eras.modern import Route
 from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS, ServerEra, supported_by
-from mcpsim.errors import INVALID_REQUEST, ProtocolError, RegistrationError
-from mcpsim.messages import Request
+from mcpsim.errors import INVALID_REQUEST, FramingError, ProtocolError, RegistrationError
+from mcpsim.messages import Request, write_json
 from mcpsim.server.operations import CallTool, Discover, ListTools, Operation
 from mcpsim.server.tools import Tool, tool_from_function
 
@@ -152,7 +152,8 @@ class Server:
         """Register a tool.
 
         Raises:
-            RegistrationError: the name is taken, empty, or longer than 128 characters.
+            RegistrationError: the name is taken, empty, or longer than 128 characters, or JSON cannot carry
+                the tool's definition.
         """
         if tool.name in self._tools:
             raise RegistrationError(f"{self.name} has a tool named {tool.name!r} already.")
@@ -160,6 +161,10 @@ class Server:
             raise RegistrationError(
                 f"A tool's name has 1 to {MAX_TOOL_NAME} characters, not {len(tool.name)}."
             )
+        try:
+            write_json(tool.definition())
+        except FramingError as error:
+            raise RegistrationError(f"Tool {tool.name!r}: its definition cannot be sent. {error}") from None
         self._tools[tool.name] = tool
 
     def capabilities(self) -> dict[str, Any]:

@@ -6,41 +6,21 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 from anyio.abc import TaskGroup
 
 from mcpsim.eras import legacy, modern
-from mcpsim.eras.legacy import Action
 from mcpsim.eras.negotiation import choose_era_of_server
-from mcpsim.errors import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ConnectionClosed,
-    FramingError,
-    MalformedMessage,
-    ProtocolError,
-)
-from mcpsim.messages import (
-    Batch,
-    ErrorResponse,
-    Message,
-    Notification,
-    Request,
-    Response,
-    read_batch,
-    read_message,
-    write_message,
-)
+from mcpsim.errors import PARSE_ERROR, ConnectionClosed, FramingError, MalformedMessage, ProtocolError
+from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
 from mcpsim.recording.scribe import Scribe
-from mcpsim.server.dispatch import Answer, Dispatcher, Flight, Questions, Tokens, initialize_result
+from mcpsim.server.dispatch import Answer, Dispatcher, Tokens, write_answer
 from mcpsim.server.server import Server
+from mcpsim.server.sessions import ServedSession, Taken, answer_batch
 from mcpsim.transports.stdio import LineReader, frame
 from mcpsim.transports.streams import ByteStream
-
-Deliver = Callable[[bytes], Any]
 
 
 class StdioServing:
@@ -61,9 +41,9 @@ class StdioServing:
         self._stream = stream
         self._scribe = scribe
         self._principal = principal
-        self._session = legacy.Session(server.legacy_versions)
-        self._questions = Questions()
         self._dispatcher = Dispatcher(server, scribe, tokens)
+        self._session = legacy.Session(server.legacy_versions)
+        self._served = ServedSession(self._session, self._dispatcher, principal)
 
     async def run(self) -> None:
         """Serve until the client closes our input; then stop what is in work and close our output."""
@@ -79,10 +59,10 @@ class StdioServing:
             leftover = lines.finish()
             if leftover:
                 self._scribe.note(f"The input ended in the middle of a message of {len(leftover)} bytes.")
-            if self._session.phase is not legacy.Phase.NEW:
-                self._session.phase = legacy.Phase.CLOSED
+            had_session = self._session.phase is not legacy.Phase.NEW
+            self._served.close()
+            if had_session:
                 self._scribe.state({})
-            self._dispatcher.cancel_all()
         await self._stream.aclose()
 
     async def _send(self, data: bytes) -> None:
@@ -90,136 +70,74 @@ class StdioServing:
 
     async def _answer(self, answer: Answer | None) -> None:
         if answer is not None:
-            await self._send(write_message(answer))
+            await self._write(write_answer(answer, self._scribe))
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            await self._send(data)
+        except ConnectionClosed:
+            # The reading side will notice as well, and end the connection.
+            self._scribe.note("An answer could not be sent: nobody reads any more.")
 
     async def _take(self, tasks: TaskGroup, line: bytes | FramingError) -> None:
         if isinstance(line, FramingError):
-            await self._answer(ErrorResponse(None, INVALID_REQUEST, str(line)))
+            await self._answer(ErrorResponse(None, PARSE_ERROR, str(line)))
             return
         try:
             message = read_batch(line) if self._session.batches else read_message(line)
         except MalformedMessage as error:
-            await self._refuse(line, error)
+            if error.expects_answer:
+                await self._answer(ErrorResponse(error.id, error.code, error.message, error.data))
+            else:
+                self._scribe.note(f"Not answered, because it is no request: {error.message}")
             return
         if isinstance(message, Batch):
-            await self._take_batch(tasks, message)
+            members = self._served.take_batch(message, self._send)
+            tasks.start_soon(self._run_batch, members, name="server: batch")
+        elif self._era(message) == "modern":
+            await self._take_modern(tasks, message, line)
         else:
-            await self._take_message(tasks, message, line, self._answer)
-
-    async def _refuse(self, line: bytes, error: MalformedMessage) -> None:
-        if error.code == PARSE_ERROR or error.expects_answer:
-            await self._answer(ErrorResponse(error.id, error.code, error.message, error.data))
-        else:
-            self._scribe.note(f"Not answered, because it is no request: {error.message}")
-
-    async def _take_message(self, tasks: TaskGroup, message: Message, line: bytes, answer: Any) -> None:
-        if self._era(message) == "modern":
-            await self._take_modern(tasks, message, line, answer)
-        else:
-            await self._take_legacy(tasks, message, answer)
+            await self._take_legacy(tasks, message)
 
     def _era(self, message: Message) -> str:
         if self._server.era != "both":
             return self._server.era
         return choose_era_of_server(message, has_session=self._session.phase is not legacy.Phase.NEW)
 
-    async def _take_modern(self, tasks: TaskGroup, message: Message, line: bytes, answer: Any) -> None:
+    async def _take_modern(self, tasks: TaskGroup, message: Message, line: bytes) -> None:
         if isinstance(message, Notification):
-            self._take_notification(message)
+            if message.method == "notifications/cancelled":
+                self._dispatcher.cancel(message)
             return
         if not isinstance(message, Request):
             self._scribe.note("Ignored: a response. A modern server asks nothing, so nobody waits for one.")
             return
         visit = modern.Visit(self._server, line, None, self._principal, message)
         try:
-            modern.admit(visit)
-            flight = self._dispatcher.take_off(message.id)
+            flight = self._dispatcher.admit(visit)
         except ProtocolError as error:
-            await answer(ErrorResponse(message.id, error.code, error.message, error.data))
+            await self._answer(ErrorResponse(message.id, error.code, error.message, error.data))
             return
-        tasks.start_soon(self._run_modern, visit, flight, answer, name=f"server: {message.method}")
 
-    async def _run_modern(self, visit: modern.Visit, flight: Flight, answer: Any) -> None:
-        await answer(await self._dispatcher.modern(visit, flight, self._send))
+        async def work() -> Answer | None:
+            return await self._dispatcher.modern(visit, flight, self._send)
 
-    def _take_notification(self, message: Notification) -> None:
-        if message.method != "notifications/cancelled":
-            return
-        id = (message.params or {}).get("requestId")
-        if not self._dispatcher.cancel(id):
-            self._scribe.note(f"Nothing to cancel: no request with the id {id!r} is in work.")
+        tasks.start_soon(self._run, work, name=f"server: {message.method}")
 
-    async def _take_legacy(self, tasks: TaskGroup, message: Message, answer: Any) -> None:
-        session = self._session
-        try:
-            action = session.take(message)
-            if isinstance(message, Request):
-                await self._take_legacy_request(tasks, message, action, answer)
-            elif isinstance(message, Notification):
-                if action is Action.BEGIN:
-                    self._scribe.state(session.remembers())
-                elif action is Action.ACCEPT:
-                    self._take_notification(message)
-                else:
-                    self._scribe.note(f"Ignored in the phase {session.phase}: {message.method}.")
-            elif action is Action.IGNORE or not self._questions.take(message):
-                self._scribe.note("Ignored: a response that nobody waits for.")
-        except ProtocolError as error:
-            id = message.id if isinstance(message, Request) else None
-            await answer(ErrorResponse(id, error.code, error.message, error.data))
+    async def _take_legacy(self, tasks: TaskGroup, message: Message) -> None:
+        before = self._session.phase
+        taken = self._served.take(message, self._send)
+        if self._session.phase is not before:
+            self._scribe.state(self._session.remembers())
+        await self._answer(taken.answer)
+        if taken.work is not None:
+            method = message.method if isinstance(message, Request) else ""
+            tasks.start_soon(self._run, taken.work, name=f"server: {method}")
 
-    async def _take_legacy_request(
-        self, tasks: TaskGroup, request: Request, action: Action, answer: Any
-    ) -> None:
-        session = self._session
-        if action is Action.ANSWER_INITIALIZE:
-            session.open(request.params or {})
-            self._scribe.state(session.remembers())
-            await answer(Response(request.id, initialize_result(self._server, session)))
-        elif action is Action.ANSWER_PING:
-            await answer(Response(request.id, {}))
-        else:
-            flight = self._dispatcher.take_off(request.id)
-            tasks.start_soon(self._run_legacy, request, flight, answer, name=f"server: {request.method}")
+    async def _run(self, work: Callable[[], Awaitable[Answer | None]]) -> None:
+        await self._answer(await work())
 
-    async def _run_legacy(self, request: Request, flight: Flight, answer: Any) -> None:
-        dispatcher = self._dispatcher
-        await answer(
-            await dispatcher.legacy(
-                self._session, request, flight, self._send, self._questions, self._principal
-            )
-        )
-
-    async def _take_batch(self, tasks: TaskGroup, batch: Batch) -> None:
-        gathered = _Gathered(self._send, expected=sum(_is_answered(one) for one in batch.members))
-        for member in batch.members:
-            if isinstance(member, MalformedMessage):
-                if member.expects_answer:
-                    await gathered.add(ErrorResponse(member.id, member.code, member.message, member.data))
-                continue
-            await self._take_message(tasks, member, b"", gathered.add)
-
-
-class _Gathered:
-    """The answers to the members of a batch: sent as one array when the last one is there.
-    https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
-    """
-
-    def __init__(self, send: Callable[[bytes], Any], expected: int) -> None:
-        self._send = send
-        self._expected = expected
-        self._answers: list[bytes] = []
-
-    async def add(self, answer: Answer | None) -> None:
-        if answer is None:
-            self._expected -= 1
-        else:
-            self._answers.append(write_message(answer))
-        if self._answers and len(self._answers) == self._expected:
-            await self._send(b"[" + b",".join(self._answers) + b"]")
-
-
-def _is_answered(member: Message | MalformedMessage) -> bool:
-    if isinstance(member, MalformedMessage):
-        return member.expects_answer
-    return isinstance(member, Request)
+    async def _run_batch(self, members: Sequence[Taken]) -> None:
+        answers = await answer_batch(members, self._dispatcher)
+        if answers is not None:
+            await self._write(answers)

@@ -1,0 +1,150 @@
+"""The legacy half of an HTTP endpoint: sessions that a header names.
+
+https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mcpsim.eras import legacy
+from mcpsim.messages import Batch, Message, Request, Response
+from mcpsim.recording.scribe import Scribe
+from mcpsim.server.dispatch import Dispatcher, Tokens
+from mcpsim.server.http_reply import BAD_REQUEST, NOT_FOUND, OK, AnswerStream, Refusal, send_json
+from mcpsim.server.server import Server
+from mcpsim.server.sessions import ServedSession, Taken, answer_batch
+from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER, Headers, HttpRequest
+from mcpsim.transports.streams import HttpReply
+
+PrincipalOf = Callable[[Headers], str]
+
+
+class HttpSessions:
+    """The sessions of an endpoint, by id.
+
+    A JSON-RPC answer to a request of a session always has the status 200, also where it is an error: the
+    legacy revisions give statuses to what the transport refuses only, and a client would take 404 for the
+    end of its session.
+    """
+
+    def __init__(self, server: Server, scribe: Scribe, tokens: Tokens, principal_of: PrincipalOf) -> None:
+        self._server = server
+        self._scribe = scribe
+        self._tokens = tokens
+        self._principal_of = principal_of
+        self._sessions: dict[str, ServedSession] = {}
+
+    def named_by(self, request: HttpRequest) -> ServedSession | None:
+        """The session that the request's header names, or None."""
+        id = request.headers.get(SESSION_ID_HEADER)
+        found = self._sessions.get(id) if id is not None else None
+        # An id is a name and no proof: for anybody but the one who opened it the session is not there.
+        if found is not None and found.principal != self._principal_of(request.headers):
+            return None
+        return found
+
+    async def take(self, message: Message | Batch, request: HttpRequest, reply: HttpReply) -> None:
+        """Answer one POST.
+
+        Raises:
+            Refusal: the transport's rules refuse it.
+        """
+        stream = AnswerStream(reply, self._scribe)
+        if isinstance(message, Batch):
+            found = self._session_of(request)
+            await self._answer_batch(found, found.take_batch(message, stream.event, reply.exchange), stream)
+        elif isinstance(message, Request) and SESSION_ID_HEADER not in request.headers:
+            await self._without_session(message, request, reply, stream)
+        else:
+            found = self._session_of(request)
+            before = found.session.phase
+            # A client that goes away has not cancelled: that takes a notification. The work goes on, and
+            # what it sends is lost, because this server's streams cannot be resumed.
+            taken = found.take(message, stream.event, reply.exchange)
+            if found.session.phase is not before:
+                self._remember()
+            if not isinstance(message, Request):
+                if not taken.wanted:
+                    raise Refusal(BAD_REQUEST, "Nobody waits for this response.")
+                await stream.accept()
+            elif taken.work is not None:
+                await stream.answer(await taken.work())
+            else:
+                await stream.answer(taken.answer)
+
+    async def _without_session(
+        self, message: Request, request: HttpRequest, reply: HttpReply, stream: AnswerStream
+    ) -> None:
+        if message.method == "ping":
+            # It may come before the handshake, when there is no session to name.
+            await stream.answer(Response(message.id, {}))
+            return
+        if message.method != "initialize":
+            raise self._missing(message.method)
+        session = legacy.Session(self._server.legacy_versions)
+        dispatcher = Dispatcher(self._server, self._scribe, self._tokens)
+        served = ServedSession(session, dispatcher, self._principal_of(request.headers))
+        taken = served.take(message, stream.event)
+        headers: dict[str, str] = {}
+        if session.phase is not legacy.Phase.NEW:
+            session.id = self._tokens("session")
+            self._sessions[session.id] = served
+            self._remember()
+            headers[SESSION_ID_HEADER] = session.id
+        await stream.answer(taken.answer, headers=headers)
+
+    async def _answer_batch(self, found: ServedSession, members: list[Taken], stream: AnswerStream) -> None:
+        expected = any(member.answer is not None or member.work is not None for member in members)
+        answers = await answer_batch(members, found.dispatcher)
+        if answers is not None:
+            await stream.finish(answers)
+        elif expected:
+            await stream.abandon()
+        else:
+            await stream.accept()
+
+    async def delete(self, request: HttpRequest, reply: HttpReply) -> None:
+        """End the session that a DELETE names.
+
+        Raises:
+            Refusal: it names none.
+        """
+        found = self._session_of(request)
+        found.close()
+        del self._sessions[found.session.id]
+        self._remember()
+        await send_json(reply, OK)
+
+    def _session_of(self, request: HttpRequest) -> ServedSession:
+        """The session that a request names, after the version header was checked."""
+        if SESSION_ID_HEADER not in request.headers:
+            raise self._missing(request.method)
+        found = self.named_by(request)
+        if found is None:
+            raise Refusal(NOT_FOUND, "There is no such session (any more); initialize again.")
+        version = request.headers.get(PROTOCOL_VERSION_HEADER)
+        # The header must not be invalid or unsupported; that it names the negotiated version is a SHOULD for
+        # the client. A session has one version, and a message that says another is refused all the same:
+        # nobody could tell by which revision it is to be read. Clients before 2025-06-18 send no header.
+        if version is not None and version != found.session.version:
+            raise Refusal(
+                BAD_REQUEST,
+                f"{PROTOCOL_VERSION_HEADER} says {version!r}; this session speaks {found.session.version}.",
+            )
+        return found
+
+    def _missing(self, what: str) -> Refusal:
+        return Refusal(
+            BAD_REQUEST,
+            f"{what} came without the header {SESSION_ID_HEADER}. This server speaks "
+            f"{', '.join(self._server.legacy_versions)}, and these begin with a handshake: send initialize "
+            "first, its response gives a session id out.",
+        )
+
+    def _remember(self) -> None:
+        sessions = [one.session.remembers() for one in self._sessions.values()]
+        if len(sessions) > 1:
+            self._scribe.state({"sessions": sessions})
+        else:
+            self._scribe.state(sessions[0] if sessions else {})

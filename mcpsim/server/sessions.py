@@ -1,0 +1,129 @@
+"""A legacy session, seen from the server: what becomes of each message, on every transport.
+
+https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import anyio
+
+from mcpsim.eras import legacy
+from mcpsim.eras.legacy import Action
+from mcpsim.errors import MalformedMessage, ProtocolError
+from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, Response
+from mcpsim.server.context import Send
+from mcpsim.server.dispatch import Answer, Dispatcher, Flight, Questions, initialize_result, write_answer
+
+Work = Callable[[], Awaitable[Answer | None]]
+
+
+class Taken(NamedTuple):
+    """What became of a message.
+
+    Attributes:
+        answer: what to answer at once, or None.
+        work: what has to run to get the answer (None: it was cancelled), or None.
+        wanted: False for a response that nobody waits for.
+    """
+
+    answer: Answer | None = None
+    work: Work | None = None
+    wanted: bool = True
+
+
+@dataclass(slots=True)
+class ServedSession:
+    """A session with one legacy client, and what is in work for it.
+
+    Attributes:
+        principal: who opened the session, or "".
+    """
+
+    session: legacy.Session
+    dispatcher: Dispatcher
+    principal: str = ""
+    questions: Questions = field(default_factory=Questions)
+
+    def take(self, message: Message, send: Send, exchange: int = 0) -> Taken:
+        """Take one message in.
+
+        Args:
+            send: where a handler's own messages go.
+            exchange: the number of the HTTP exchange in the recording, or 0.
+        """
+        try:
+            action = self.session.take(message)
+            if isinstance(message, Request):
+                return self._take_request(message, action, send, exchange)
+        except ProtocolError as error:
+            # Only requests are refused by an error; what else has no place in a phase is ignored.
+            id = message.id if isinstance(message, Request) else None
+            return Taken(ErrorResponse(id, error.code, error.message, error.data))
+        if isinstance(message, Notification):
+            self._take_notification(message, action)
+            return Taken()
+        wanted = action is not Action.IGNORE and self.questions.take(message)
+        if not wanted:
+            self.dispatcher.scribe.note("Ignored: a response that nobody waits for.")
+        return Taken(wanted=wanted)
+
+    def _take_request(self, request: Request, action: Action, send: Send, exchange: int) -> Taken:
+        if action is Action.ANSWER_INITIALIZE:
+            self.session.open(request.params or {})
+            return Taken(Response(request.id, initialize_result(self.dispatcher.server, self.session)))
+        if action is Action.ANSWER_PING:
+            return Taken(Response(request.id, {}))
+        flight = self.dispatcher.take_off(request.id)
+        return Taken(work=partial(self._run, request, flight, send, exchange))
+
+    async def _run(self, request: Request, flight: Flight, send: Send, exchange: int) -> Answer | None:
+        return await self.dispatcher.legacy(
+            self.session, request, flight, send, self.questions, self.principal, exchange
+        )
+
+    def _take_notification(self, message: Notification, action: Action) -> None:
+        if action is Action.IGNORE:
+            self.dispatcher.scribe.note(f"Ignored in the phase {self.session.phase}: {message.method}.")
+        elif message.method == "notifications/cancelled":
+            self.dispatcher.cancel(message)
+
+    def take_batch(self, batch: Batch, send: Send, exchange: int = 0) -> list[Taken]:
+        """Take in the members of a batch, in order."""
+        return [self._take_member(member, send, exchange) for member in batch.members]
+
+    def _take_member(self, member: Message | MalformedMessage, send: Send, exchange: int) -> Taken:
+        if not isinstance(member, MalformedMessage):
+            return self.take(member, send, exchange)
+        if member.expects_answer:
+            return Taken(ErrorResponse(member.id, member.code, member.message, member.data))
+        self.dispatcher.scribe.note(f"Not answered, because it is no request: {member.message}")
+        return Taken()
+
+    def close(self) -> None:
+        """The transport is closed: stop what is in work, in request order."""
+        self.session.phase = legacy.Phase.CLOSED
+        self.dispatcher.cancel_all()
+
+
+async def answer_batch(members: Sequence[Taken], dispatcher: Dispatcher) -> bytes | None:
+    """Run what the members of a batch ask for, all at the same time, and write their answers as one array.
+
+    The answers stand in the order of the requests. None where there is nothing to answer.
+    https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
+    """
+    answers = [member.answer for member in members]
+
+    async def run(index: int, work: Work) -> None:
+        answers[index] = await work()
+
+    async with anyio.create_task_group() as tasks:
+        for index, member in enumerate(members):
+            if member.work is not None:
+                tasks.start_soon(run, index, member.work, name=f"server: member {index + 1} of a batch")
+    written = [write_answer(answer, dispatcher.scribe) for answer in answers if answer is not None]
+    return b"[" + b",".join(written) + b"]" if written else None
