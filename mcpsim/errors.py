@@ -174,6 +174,10 @@ class RegistrationError(McpSimError):
     """A tool cannot be offered as it was declared: a name used twice, a schema that is not valid."""
 
 
+class ServerNotFound(McpSimError):
+    """What names a server, such as `module:name` on a command line, leads to none that can be served."""
+
+
 class SimulationError(McpSimError):
     """The simulation itself cannot go on. The story's own errors are raised as they are."""
 

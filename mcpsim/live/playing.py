@@ -1,0 +1,87 @@
+"""Play a story against a real server: `simulate`, with a process in the place of the simulated one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+
+from mcpsim.client import Client
+from mcpsim.eras.revisions import ClientEra
+from mcpsim.live.process import ShutdownTimes
+from mcpsim.live.session import Session, connect_stdio
+from mcpsim.recording.run import Run, title_of
+
+Story = Callable[..., Awaitable[Any]]
+
+
+def record(
+    story: Story,
+    *,
+    command: Sequence[str],
+    client: Client | None = None,
+    era: ClientEra | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    connect: bool = True,
+    check: bool = True,
+    title: str | None = None,
+    times: ShutdownTimes | None = None,
+) -> Run:
+    """Start a server, play `story` against it, shut it down, and return what happened.
+
+    The story is the same that `simulate` plays: it gets the connected client. It runs on an ordinary event
+    loop in a thread of its own, so that it can also be played from inside a running loop, as in Jupyter.
+    Time is real: a story that sleeps takes that long.
+
+    Args:
+        story: an async function that plays the client's part.
+        command: the server's program and its arguments. There is no shell.
+        check: whether an error is raised. Otherwise it is in the run's `error`, and the recording shows how
+            far things came.
+        title: what the run shows; the story's first docstring line or its name by default.
+        client, era, env, cwd, connect, times: as for `connect_stdio`.
+
+    Raises:
+        ValueError, TypeError: an argument cannot be used.
+        ConnectionClosed, RequestTimeout, NegotiationFailed: as for `connect_stdio`, unless `check` is false.
+        Exception: whatever the story raises, unless `check` is false.
+    """
+    session = connect_stdio(
+        command,
+        client=client,
+        era=era,
+        env=env,
+        cwd=cwd,
+        connect=connect,
+        title=title or title_of(story),
+        times=times,
+    )
+    # A Ctrl-C arrives in this thread; leaving the block then cancels the story, which ends the server.
+    with start_blocking_portal(backend_options=_loop_options()) as portal:
+        playing = portal.start_task_soon(_play, session, story)
+        try:
+            value = playing.result()
+        except Exception as error:
+            if check:
+                raise
+            return Run(session.recording, error=error)
+    return Run(session.recording, value=value)
+
+
+async def _play(session: Session, story: Story) -> Any:
+    async with session:
+        value = story(session.client)
+        return await value if inspect.isawaitable(value) else value
+
+
+def _loop_options() -> dict[str, Any]:
+    # Jupyter on Windows sets a loop policy whose loops cannot start processes.
+    if sys.platform == "win32":
+        return {"loop_factory": asyncio.ProactorEventLoop}
+    return {}

@@ -1,0 +1,101 @@
+"""Serve on this process's own stdin and stdout."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import TaskStatus
+
+from mcpsim.errors import ConnectionClosed
+from mcpsim.live.lines import printable
+from mcpsim.live.own_pipes import Descriptors, OwnPipes, claimed_stdio
+from mcpsim.recording import Scribe
+from mcpsim.server import Server, StdioServing
+
+
+async def serve_stdio(server: Server) -> None:
+    """Serve on this process's stdin and stdout until stdin ends or nobody reads stdout any more.
+
+    Meanwhile `sys.stdout` is stderr, and stdin is empty: see `mcpsim.live.own_pipes`. What the server has to
+    say about its work, such as which handler failed and why, goes to stderr.
+
+    Args:
+        server: what to serve.
+
+    Raises:
+        ConnectionClosed: this process has no stdin or no stdout.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
+    """
+    with claimed_stdio() as real:
+        await _serve(server, real)
+
+
+def run_stdio(server: Server | Callable[[], Server]) -> None:
+    """Serve on this process's stdin and stdout, from synchronous code, as all that the process does.
+
+    Returns when stdin ends, on Ctrl-C, and when the process is asked to terminate (SIGTERM).
+
+    Args:
+        server: what to serve; or a function that makes it, which may print as it likes: stdout is kept for
+            the protocol before it is called.
+
+    Raises:
+        ConnectionClosed: this process has no stdin or no stdout.
+        Exception: whatever the function raises.
+    """
+    try:
+        with claimed_stdio() as real:
+            anyio.run(_serve_until_told, server if isinstance(server, Server) else server(), real)
+    except KeyboardInterrupt:
+        # Where the loop cannot receive signals (Windows), or before it does.
+        return
+
+
+async def _serve_until_told(server: Server, real: Descriptors) -> None:
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_end_on_signal, tasks.cancel_scope)
+        await _serve(server, real)
+        tasks.cancel_scope.cancel()
+
+
+async def _end_on_signal(scope: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
+    try:
+        receiver = anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM)
+        with receiver as signals:
+            task_status.started()
+            async for _ in signals:
+                scope.cancel()
+                return
+    except (NotImplementedError, RuntimeError, ValueError):
+        # Windows, or not the main thread: signals are somebody else's business there.
+        task_status.started()
+
+
+async def _serve(server: Server, real: Descriptors) -> None:
+    pipes = OwnPipes(real)
+    try:
+        await StdioServing(server, pipes, scribe=StderrScribe(), tokens=_token).run()
+    except* ConnectionClosed:
+        # The client is gone. There is nobody to tell.
+        pass
+    finally:
+        with anyio.CancelScope(shield=True):
+            await pipes.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class StderrScribe(Scribe):
+    """Says on stderr what a recording would hold as notes."""
+
+    def note(self, text: str, exchange: int = 0) -> None:
+        print(f"mcpsim: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def _token(purpose: str) -> str:
+    return secrets.token_hex(16)
