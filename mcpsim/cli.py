@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
-from mcpsim.course import STORIES
-from mcpsim.eras.revisions import ClientEra
-from mcpsim.errors import McpSimError
+from mcpsim.course import STORIES, basket_shop, help_desk, old_desk, picky_desk
+from mcpsim.eras.revisions import ClientEra, ServerEra
+from mcpsim.errors import McpSimError, ServerNotFound
 from mcpsim.recording import Recording
+from mcpsim.server import Server
 from mcpsim.transports.faults import Cut, Delay, Drop, Duplicate, Fault, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 from mcpsim.workbook import (
@@ -240,6 +241,40 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _declare_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "server",
+        metavar="SERVER",
+        help="module:name, a Server or a function that makes one, also from the current folder; or a "
+        f"built-in one: {', '.join(SERVERS)}",
+    )
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--stdio", action="store_true", help="on standard input and output, until input ends")
+    parser.add_argument(
+        "--era", choices=get_args(ServerEra), help="the era to serve (default: the server's own)"
+    )
+
+
+def _serve(options: argparse.Namespace) -> int:
+    # Only this needs threads and signals, which do not exist everywhere.
+    from mcpsim.live import load_server, run_stdio
+
+    era: ServerEra | None = options.era
+
+    def make() -> Server:
+        if ":" in options.server:
+            return load_server(options.server, era)
+        if options.server not in SERVERS:
+            raise ServerNotFound(
+                f"There is no built-in server {options.server!r}, but {', '.join(SERVERS)}. For your own, "
+                "write module:name."
+            )
+        return SERVERS[options.server](**({} if era is None else {"era": era}))
+
+    run_stdio(make)
+    return 0
+
+
 def _transcript(recording: Recording) -> bytes:
     return f"{recording.transcript()}\n".encode()
 
@@ -274,9 +309,16 @@ FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
     "svg": _svg,
     "html": _html,
 }
+SERVERS: Final[Mapping[str, Callable[..., Server]]] = {
+    "help-desk": help_desk,
+    "basket-shop": basket_shop,
+    "picky-desk": picky_desk,
+    "old-desk": old_desk,
+}
 COMMANDS: Final = (
     Command("lab", "Open the workbook in JupyterLab, copied to a folder first.", _declare_lab, _lab),
     Command("stories", "List the built-in stories.", _declare_stories, _stories),
     Command("run", "Play a built-in story.", _declare_run, _run),
+    Command("serve", "Serve a server to a real client.", _declare_serve, _serve),
     Command("notebooks", "Run the workbook's notebooks again.", _declare_notebooks, _notebooks),
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpsim import Recording
-from mcpsim.cli import COMMANDS, TRANSPORTS, main
+from mcpsim.cli import COMMANDS, SERVERS, TRANSPORTS, main
 from mcpsim.course import STORIES
 from mcpsim.workbook.lab import lab_arguments
 
@@ -46,6 +48,8 @@ def test_every_command_explains_itself(command, capsys: pytest.CaptureFixture[st
         ["notebooks", "--check", "--refresh"],
         ["notebooks", "--check", "--", "--port=1"],
         ["lab", "one", "two"],
+        ["run", "no-such-story"],
+        ["serve", "help-desk"],
     ],
 )
 def test_arguments_without_a_meaning_are_refused(
@@ -219,3 +223,69 @@ def test_a_story_is_not_played_in_an_era_that_it_is_not_about(capsys: pytest.Cap
 def test_a_run_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "first-call", "--save", str(tmp_path / "no" / "run")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+OWN_SERVER = """
+from mcpsim import Server
+
+print("made")
+mine = Server("mine", version="1")
+"""
+DISCOVER = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+
+
+def serve(*words: str, cwd: Path, message: object) -> dict[str, Any]:
+    """Send one message to `mcpsim serve`, end its input, and read the one line of its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mcpsim", "serve", *words],
+        cwd=cwd,
+        input=json.dumps(message) + "\n",
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    return json.loads(line)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_serve_offers_each_built_in_server(name: str, tmp_path: Path) -> None:
+    answer = serve(name, "--stdio", "--era", "both", cwd=tmp_path, message=DISCOVER)
+    assert answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == name
+
+
+def test_serve_keeps_stdout_for_the_protocol(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN_SERVER)
+    answer = serve("own:mine", "--stdio", cwd=tmp_path, message=DISCOVER)
+    assert answer["id"] == 1
+    assert answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "mine"
+
+
+def test_serve_offers_the_era_that_is_asked_for(tmp_path: Path) -> None:
+    answer = serve("help-desk", "--stdio", "--era", "legacy", cwd=tmp_path, message=DISCOVER)
+    assert "error" in answer
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nobody", "no built-in server 'nobody', but help-desk"),
+        ("no_such_module:mine", "There is no module no_such_module."),
+        ("mcpsim.course:nothing", "has nothing named nothing"),
+    ],
+)
+def test_a_server_that_does_not_exist_is_an_error(name: str, sentence: str, run, tmp_path: Path) -> None:
+    done = run(sys.executable, "-m", "mcpsim", "serve", name, "--stdio", cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stdout
