@@ -1,5 +1,6 @@
 """What the lessons and exercises use: sample servers, stories, ways to show a run, checks."""
 
+from mcpsim.course.archive import recorded
 from mcpsim.course.servers import basket_shop, help_desk, old_desk, picky_desk
 from mcpsim.course.showing import phase_table, show, side_by_side
 from mcpsim.course.stories import STORIES, Story, text_of
@@ -14,6 +15,7 @@ __all__ = [
     "old_desk",
     "phase_table",
     "picky_desk",
+    "recorded",
     "show",
     "side_by_side",
     "text_of",
