@@ -147,6 +147,8 @@ class OwnPipes:
                     _write_all(self._descriptors.stdout, data)
                 except OSError:
                     self._broken = True
+                    # Whoever does not read our answers gets none: serving ends, though stdin may be open.
+                    self._in_loop(self._taken.aclose)
             if not self._in_loop(_call, written.set):
                 return
 

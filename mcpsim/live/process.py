@@ -119,8 +119,7 @@ class ServerProcess:
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            text = f"The server could not be started: {command[0]}: {reason}."
+            text = f"The server could not be started: {_why_not(error, command[0])}."
             self._note(CLIENT_LANE, text)
             raise ConnectionClosed(text) from error
         assert process.stdout is not None
@@ -329,6 +328,13 @@ async def _comes_true(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         await anyio.sleep(_POLL_S)
     return True
+
+
+def _why_not(error: OSError | ValueError, program: str) -> str:
+    # It may also be the folder that is not there.
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or program}: {error.strerror}"
+    return f"{program}: {error}"
 
 
 def _signal(process: Process, name: str) -> None:

@@ -18,15 +18,20 @@ class Run:
         recording: everything that happened.
         value: what the story returned.
         error: what the story raised, where the caller asked not to have it raised; otherwise None.
+        unused_faults: the faults that changed nothing, because their message never came or had nothing in it
+            to change.
     """
 
     recording: Recording
     value: Any = None
     error: Exception | None = None
+    unused_faults: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         ended = f"raised {type(self.error).__name__}" if self.error is not None else "finished"
-        return f"<Run {self.recording.title!r}: {len(self.recording.frames)} messages, {ended}>"
+        unused = len(self.unused_faults)
+        faults = f", {unused} fault{'s' if unused > 1 else ''} without effect" if unused else ""
+        return f"<Run {self.recording.title!r}: {len(self.recording.frames)} messages, {ended}{faults}>"
 
     def transcript(self, *, width: int = 100) -> str:
         """The run as text, one line a message: the same run gives the same text."""
@@ -42,11 +47,11 @@ def title_of(story: Callable[..., Any]) -> str:
 
 
 def single(error: BaseException) -> BaseException:
-    """The one error inside of the groups that task groups put around it; a group of several as it is."""
+    """What is inside of the groups of one that task groups put around an error: it, or a group of several."""
     found = error
     while isinstance(found, BaseExceptionGroup):
         inner = cast("BaseExceptionGroup[BaseException]", found).exceptions
         if len(inner) != 1:
-            return error
+            break
         found = inner[0]
-    return found
+    return cast("BaseException", found)

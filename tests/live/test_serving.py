@@ -1,0 +1,216 @@
+"""Our server on a process's own stdin and stdout, seen from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpsim.errors import ServerNotFound
+from mcpsim.live import load_server
+
+HERE = Path(__file__).parent
+LIMIT_S = 60
+
+
+def request(id: int, method: str, **params: Any) -> bytes:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    message = {"jsonrpc": "2.0", "id": id, "method": method, "params": {**params, "_meta": meta}}
+    return json.dumps(message).encode() + b"\n"
+
+
+def call(id: int, name: str, **arguments: Any) -> bytes:
+    return request(id, "tools/call", name=name, arguments=arguments)
+
+
+@contextmanager
+def served(spec: str, *options: str, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    with subprocess.Popen(
+        [sys.executable, "-m", "mcpsim.live", spec, *options], cwd=HERE, **pipes
+    ) as process:
+        watch = threading.Timer(LIMIT_S, process.kill)
+        watch.start()
+        try:
+            yield process
+        finally:
+            watch.cancel()
+            process.kill()
+
+
+def ask(process: subprocess.Popen[bytes], data: bytes) -> Any:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(data)
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+def text_of(answer: Any) -> str:
+    return answer["result"]["content"][0]["text"]
+
+
+def test_stdout_is_for_messages_alone() -> None:
+    with served("noisy_server:make") as process:
+        for id, name in enumerate(("print_it", "write_to_descriptor_1", "start_a_program"), start=1):
+            assert text_of(ask(process, call(id, name))) == "done"
+        assert text_of(ask(process, call(4, "ask_the_user"))) == "nobody there"
+        assert ask(process, call(5, "break_down"))["result"]["isError"] is True
+        tokens = {text_of(ask(process, call(id, "make_token"))) for id in (6, 7)}
+        assert [len(token) for token in tokens] == [32, 32]
+        out, err = process.communicate()
+    assert process.returncode == 0
+    assert out == b""
+    assert err.decode().splitlines() == [
+        "printed while the module is imported",
+        "printed by a handler",
+        "written to descriptor 1",
+        "from a program",
+        "mcpsim: break_down raised RuntimeError: the disk is full",
+    ]
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_quietly_while_a_call_is_in_work(by: signal.Signals) -> None:
+    with served("our_server:server") as process:
+        assert process.stdin is not None
+        process.stdin.write(call(1, "wait_long"))
+        assert text_of(ask(process, call(2, "add", a=1, b=2))) == "3"
+        process.send_signal(by)
+        # Its stdin stays open: only the signal can have ended it.
+        assert process.wait(LIMIT_S) == 0
+        out, err = process.communicate()
+    assert (out, err) == (b"", b"")
+
+
+def test_the_end_of_stdin_ends_it_quietly_while_a_call_is_in_work() -> None:
+    with served("our_server:server") as process:
+        assert process.stdin is not None
+        process.stdin.write(call(1, "wait_long"))
+        assert text_of(ask(process, call(2, "add", a=1, b=2))) == "3"
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (0, b"", b"")
+
+
+def test_a_client_that_reads_nothing_cannot_hold_it() -> None:
+    with served("noisy_server:make") as process:
+        assert process.stdin is not None
+        for id in range(1, 4):
+            process.stdin.write(call(id, "write_a_lot"))
+        process.stdin.flush()
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"printed while the module is imported\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 0
+
+
+def test_a_client_that_closed_its_end_ends_it() -> None:
+    with served("our_server:server") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert text_of(ask(process, call(1, "add", a=1, b=2))) == "3"
+        process.stdout.close()
+        process.stdin.write(call(2, "add", a=1, b=2))
+        process.stdin.flush()
+        assert process.wait(LIMIT_S) == 0
+
+
+def test_files_in_the_place_of_pipes(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    with (
+        open(tmp_path / "in", "rb") as stdin,
+        open(tmp_path / "out", "wb") as stdout,
+        served("our_server:server", "--era", "legacy", stdin=stdin, stdout=stdout) as process,
+    ):
+        assert process.wait(LIMIT_S) == 0
+    assert json.loads((tmp_path / "out").read_bytes()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_a_process_without_stdin() -> None:
+    command = [sys.executable, "-m", "mcpsim.live", "our_server:server"]
+    shell = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command],
+        cwd=HERE,
+        env=os.environ,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=LIMIT_S,
+    )
+    assert shell.returncode == 2
+    assert shell.stderr == "mcpsim: This process has no stdin or no stdout to serve on.\n"
+
+
+# What a command line names
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(HERE)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("our_server", "'our_server' names no server; write module:name"),
+        (":server", "names no server"),
+        ("our_server:", "names no server"),
+        ("no_such_module:server", "There is no module no_such_module."),
+        ("mcpsim.no_such_module:server", "There is no module mcpsim.no_such_module."),
+        ("our_server:nothing", "The module our_server has nothing named nothing."),
+        ("mcpsim:__version__", "mcpsim:__version__ is no Server, nor a function that makes one: it is str."),
+        ("mcpsim.live.process:CLIENT_LANE", "it is str"),
+    ],
+)
+def test_a_name_that_leads_to_no_server(spec: str, text: str) -> None:
+    with pytest.raises(ServerNotFound) as caught:
+        load_server(spec)
+    assert text in str(caught.value)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_module_that_needs_another_which_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "needs_more.py").write_text("import no_such_package\n", encoding="utf-8")
+    sys.path.insert(0, str(tmp_path))
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        load_server("needs_more:server")
+
+
+def test_a_server_or_a_function_that_makes_one() -> None:
+    assert load_server("mcpsim.course.servers:help_desk").name == "help-desk"
+    assert load_server("mcpsim.course.servers:help_desk", "legacy").era == "legacy"
+
+
+def test_the_era_of_the_command_line_counts() -> None:
+    legacy = load_server("mcpsim.course.servers:help_desk", "legacy")
+    assert legacy.supported_versions == ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+    assert load_server("mcpsim.course.servers:help_desk", "modern").supported_versions == ("2026-07-28",)
+
+
+@pytest.mark.usefixtures("here")
+def test_versions_that_somebody_chose_stay_chosen() -> None:
+    assert load_server("chosen_versions:server", "both").supported_versions == ("2025-06-18",)
+    with pytest.raises(ServerNotFound, match="chosen speaks 2025-06-18; none of them is modern"):
+        load_server("chosen_versions:server", "modern")
+
+
+def test_a_name_that_leads_nowhere_is_told_in_one_line() -> None:
+    with served("no_such_module:server") as process:
+        out, err = process.communicate()
+    assert process.returncode == 2
+    assert (out, err) == (b"", b"mcpsim: There is no module no_such_module.\n")
