@@ -305,7 +305,8 @@ def _naming_versions(error: ProtocolError, supported: tuple[str, ...]) -> Protoc
     A legacy client cannot fall forward; this may be all that its user gets to see.
     https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
     """
-    given = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+    found: Any = error.data
+    given = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
     data = {"supported": list(supported), **given}
     return ProtocolError(
         error.code,

@@ -7,6 +7,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#termin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
@@ -57,4 +58,17 @@ def supported_by(era: ServerEra) -> tuple[str, ...]:
 ARGUMENT_FAULT_IS_TOOL_ERROR: Final = frozenset({LATEST_LEGACY, *MODERN_REVISIONS})
 
 # Where a tool's result may carry `structuredContent`; an object before 2026-07-28, any JSON value since.
+# https://modelcontextprotocol.io/specification/2025-06-18/server/tools#structured-content
+# https://modelcontextprotocol.io/specification/2026-07-28/server/tools#structured-content
 STRUCTURED_CONTENT_REVISIONS: Final = frozenset({"2025-06-18", "2025-11-25", *MODERN_REVISIONS})
+ANY_STRUCTURED_CONTENT: Final = frozenset(MODERN_REVISIONS)
+
+# The types of content that a revision knows: audio came with 2025-03-26, links with 2025-06-18.
+_CONTENT: Final = frozenset({"text", "image", "resource"})
+CONTENT_TYPES: Final[Mapping[str, frozenset[str]]] = {
+    "2024-11-05": _CONTENT,
+    "2025-03-26": _CONTENT | {"audio"},
+    "2025-06-18": _CONTENT | {"audio", "resource_link"},
+    "2025-11-25": _CONTENT | {"audio", "resource_link"},
+    "2026-07-28": _CONTENT | {"audio", "resource_link"},
+}

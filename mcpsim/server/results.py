@@ -1,0 +1,97 @@
+"""What a tool's handler returned, as a result of `tools/call` in the revision that is spoken.
+
+https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Final, cast, get_args
+
+import mcp_types
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from mcpsim.eras.revisions import ANY_STRUCTURED_CONTENT, CONTENT_TYPES, STRUCTURED_CONTENT_REVISIONS
+from mcpsim.messages import write_json
+
+_BLOCKS: Final = get_args(mcp_types.ContentBlock)
+_BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(mcp_types.ContentBlock)
+
+
+def error_result(text: str) -> dict[str, Any]:
+    """A tool error: a result, not a JSON-RPC error, so that it reaches the model."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def result_of(value: Any, version: str) -> dict[str, Any]:
+    """What a handler returned, as a result.
+
+    A string becomes text; None becomes no content; a content block or a list of them stays what it is.
+    Anything else becomes `structuredContent` with the same JSON as text beside it: any JSON value in
+    2026-07-28, only an object in the revisions before, and only the text in those before 2025-06-18. A
+    content block that the revision does not know becomes text that says what it is.
+
+    Raises:
+        TypeError, ValueError, FramingError: JSON cannot carry the value.
+    """
+    if isinstance(value, str):
+        # Half of a surrogate pair raises here, where it is still clear whose fault it is.
+        value.encode("utf-8")
+        return {"content": [{"type": "text", "text": value}]}
+    if value is None:
+        return {"content": []}
+    plain = plain_value(value)
+    write_json(plain)
+    blocks = cast("list[Any]", plain) if isinstance(plain, list) else [plain]
+    if blocks and all(map(_is_content, blocks)):
+        return {"content": [_for_revision(block, version) for block in blocks]}
+    text = json.dumps(plain, ensure_ascii=False)
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    if version in ANY_STRUCTURED_CONTENT or (
+        version in STRUCTURED_CONTENT_REVISIONS and isinstance(plain, dict)
+    ):
+        result["structuredContent"] = plain
+    return result
+
+
+def plain_value(value: Any) -> Any:
+    """Models, dataclasses, enumerations and tuples as the JSON values that they stand for.
+
+    Raises:
+        TypeError: a value of another kind. A set is one: it has no order, and JSON has nothing but lists.
+    """
+    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, Enum)):
+        return value
+    if isinstance(value, BaseModel):
+        # In the protocol's own types None means "not there"; in a model of the server's it is a value.
+        return value.model_dump(mode="json", by_alias=True, exclude_none=isinstance(value, _BLOCKS))
+    if isinstance(value, Enum):
+        return plain_value(value.value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain_value(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain_value(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain_value(item) for item in cast("list[Any]", value)]
+    raise TypeError(f"a value of type {type(value).__name__} has no JSON form")
+
+
+def _is_content(block: Any) -> bool:
+    if not isinstance(block, dict) or "type" not in block:
+        return False
+    try:
+        _BLOCK.validate_python(block)
+    except ValidationError:
+        return False
+    return True
+
+
+def _for_revision(block: dict[str, Any], version: str) -> dict[str, Any]:
+    kind = block["type"]
+    if kind in CONTENT_TYPES[version]:
+        return block
+    what = block.get("uri") or block.get("mimeType") or ""
+    return {"type": "text", "text": f"[{kind} {what}: revision {version} has no content of this type]"}
