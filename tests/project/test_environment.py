@@ -51,3 +51,20 @@ def test_requirements_are_floors_and_not_pins(metadata: dict[str, Any]) -> None:
     assert {row: operators for row, operators in loose.items() if operators != {">="}} == {
         "mcpsim[lab]": set()
     }
+
+
+def test_the_tested_versions_satisfy_the_floors_and_name_nothing_but_versions(
+    project: Path, metadata: dict[str, Any]
+) -> None:
+    lines = (project / ".ci" / "constraints.txt").read_text().splitlines()
+    rows = [line for line in lines if not line.startswith("#")]
+    assert [row for row in rows if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.+!]*", row)] == []
+    tested = {name: specifier.removeprefix("==") for name, specifier in floors(rows).items()}
+    asked = [*metadata["dependencies"], *metadata["optional-dependencies"]["lab"]]
+    asked += [row for row in metadata["optional-dependencies"]["test"] if row != "mcpsim[lab]"]
+    wrong = [
+        row
+        for row in map(Requirement, asked)
+        if not row.specifier.contains(tested.get(re.sub(r"[-_.]+", "-", row.name).lower(), "0"))
+    ]
+    assert wrong == []
