@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from mcpsim.recording import Recording, events
 from mcpsim.widgets.steps import Steps
-from mcpsim.widgets.text import compact_text, cut, one_line, visible
+from mcpsim.widgets.text import compact_text, cut, lane_name, one_line, visible
 
 MAX_VALUE: Final = 1_200
 MAX_KEYS: Final = 60
@@ -34,7 +34,7 @@ def memory_of(recording: Recording, steps: Steps) -> list[dict[str, Any]]:
     parties = [party for party, _ in states]
     return [
         {
-            "party": one_line(party, 40),
+            "party": lane_name(party),
             "connection": connection if parties.count(party) > 1 else 0,
             "at": _snapshots(history),
         }

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.eras.pages import LEGACY, MODERN, spec_url
-from mcpsim.errors import ERROR_CODES, MalformedMessage
+from mcpsim.errors import ERROR_CODES, METHOD_NOT_FOUND, MalformedMessage
 from mcpsim.messages import (
     CLIENT_CAPABILITIES,
     PROGRESS_TOKEN,
@@ -108,7 +108,7 @@ class Narrator:
     def _frame(self, frame: Frame, reading: Reading) -> Narration:
         facts = _party_facts(frame.sender, frame.receiver)
         facts |= _message_facts(frame, reading)
-        told = _narration(reading.era, _keys(frame, reading), facts)
+        told = _narration(_rules_of(frame, reading), _keys(frame, reading), facts)
         more = "".join(self._fate(frame, reading))
         if frame.fate == "dropped" and frame.parsed is not None:
             waits = isinstance(frame.parsed, Request | Response | ErrorResponse)
@@ -185,6 +185,16 @@ def _party_facts(sender: str, receiver: str) -> dict[str, str]:
     return {"Sender": capital, "sender": name, "receiver": the(receiver) if receiver else "the other side"}
 
 
+def _rules_of(frame: Frame, reading: Reading) -> str:
+    """The era whose rules are at work: the message's, except where a modern server refuses a handshake."""
+    message, call = frame.parsed, reading.call
+    if isinstance(message, ErrorResponse) and call is not None and call.request.method == "initialize":
+        row = ERROR_CODES.get(message.code)
+        if message.code == METHOD_NOT_FOUND or (row is not None and row.eras == (MODERN,)):
+            return MODERN
+    return reading.era
+
+
 def _keys(frame: Frame, reading: Reading) -> tuple[str, ...]:
     message = frame.parsed
     match message:
@@ -206,7 +216,7 @@ def _request_keys(request: Request, reading: Reading) -> Iterator[str]:
     if modern and reading.from_server:
         yield "request from server"
     known = f"request {request.method}"
-    if modern and request.method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
+    if modern and request.method in ("ping", "logging/setLevel", "resources/subscribe"):
         yield known
     meta = meta_of(params)
     if modern and not (PROTOCOL_VERSION in meta and CLIENT_CAPABILITIES in meta):

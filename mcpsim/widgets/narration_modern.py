@@ -119,11 +119,6 @@ REQUESTS: Final[Mapping[str, Line]] = {
         "of notifications that were not asked for.",
         "basic/patterns/subscriptions#opening-a-stream",
     ),
-    "request initialize": Line(
-        "{Sender} sends `initialize`, the handshake of the legacy protocol.",
-        "A server that speaks only modern versions refuses it, and SHOULD name the versions that it speaks.",
-        "basic/versioning#backward-compatibility-with-initialization-based-versions",
-    ),
     "request ping": Line(
         "{Sender} sends `ping`, a method of the legacy protocol.",
         "The modern protocol has no `ping`.",
@@ -201,11 +196,6 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
         "{Sender} says that the resource {uri} has changed.",
         _LISTENING,
         "basic/patterns/subscriptions#receiving-notifications",
-    ),
-    "notification notifications/initialized": Line(
-        "{Sender} sends `notifications/initialized`, the end of the legacy handshake.",
-        "The modern protocol has no handshake: every request stands alone.",
-        "basic/versioning",
     ),
     "notification notifications/roots/list_changed": Line(
         "{Sender} sends `notifications/roots/list_changed`, a notification of the legacy protocol.",

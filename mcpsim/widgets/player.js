@@ -30,6 +30,9 @@ const KINDS = {
   handler: "work stopped",
 };
 
+// The kinds whose label does not say by itself what they are.
+const NAMED = new Set(["request", "notification", "note"]);
+
 const KEYS = [
   ["Home", "to the start, before the first step"],
   ["←", "one step back"],
@@ -234,12 +237,13 @@ class View {
 
   // ------------------------------------------------------------------------------------- moving
 
-  go(step, { stop = true } = {}) {
+  go(step) {
     const cursor = clamp(Math.round(Number(step)) || 0, 0, this.last);
+    // A change is shown when the model tells of it. Without one, the number field may still need it.
+    if (cursor === this.model.get("cursor")) this.showCursor();
     this.model.set("cursor", cursor);
-    if (stop && this.model.get("playing")) this.model.set("playing", false);
+    if (this.model.get("playing")) this.model.set("playing", false);
     this.model.save_changes();
-    this.showCursor();
   }
 
   play() {
@@ -247,13 +251,11 @@ class View {
     if (playing && this.cursor >= this.last) this.model.set("cursor", 0);
     this.model.set("playing", playing);
     this.model.save_changes();
-    this.showPlaying();
   }
 
   setSpeed(speed) {
     this.model.set("speed", speed);
     this.model.save_changes();
-    this.showSpeed();
   }
 
   faster(by) {
@@ -524,7 +526,11 @@ class View {
     this.tableBox.hidden = !this.tabular;
     this.diagram.hidden = this.tabular;
     if (this.tabular) this.drawTable();
-    else this.resize();
+    else {
+      this.resize();
+      this.scrollToCursor(true);
+      this.drawVisible();
+    }
   }
 
   showTab(name) {
@@ -768,10 +774,9 @@ class View {
     );
     const route = step.to ? `${step.from} to ${step.to}` : step.from;
     const lost = step.fate === "dropped" ? ", lost" : step.fate === "in flight" ? ", not arrived" : "";
-    row.setAttribute(
-      "aria-label",
-      `${step.n}: ${route}, ${KINDS[step.kind] || step.kind} ${step.label} ${step.gist}${lost}, at ${step.time}`,
-    );
+    const kind = NAMED.has(step.kind) ? KINDS[step.kind] : "";
+    const said = [kind, step.label, step.gist].filter(Boolean).join(" ");
+    row.setAttribute("aria-label", `${step.n}: ${route}, ${said}${lost}, at ${step.time}`);
     row.style.top = `${this.top(step)}px`;
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);

@@ -48,7 +48,7 @@ _DASHES: Final = {
     "stderr": "1 5",
 }
 _NARROW: Final = frozenset(" .,:;|!'ijlftI()[]{}/\\")
-_WIDE: Final = frozenset("mwMW@%—…")
+_WIDE: Final = frozenset("mw@%—…<>=+~")
 #: The kinds whose label does not say by itself what they are.
 _NAMED: Final = frozenset({"request", "notification", "note"})
 _WORDS: Final = {
@@ -261,13 +261,14 @@ def _halo(x: int, y: int, text: str, colour: str, anchor: str) -> str:
 
 def _fit(text: str, width: int) -> str:
     # Nobody measures text here, so each character counts as wide as it is in a common sans-serif font.
-    used = 0.0
-    for place, character in enumerate(text):
-        used += _character_width(character)
-        if used > width - 14:
-            rest = sum(map(_character_width, text[place + 1 : place + 4]))
-            if used + rest > width or len(text) > place + 4:
-                return text[:place].rstrip() + ELLIPSIS
+    widths = [_character_width(character) for character in text]
+    if sum(widths) <= width:
+        return text
+    room = width - 14.0
+    for place, each in enumerate(widths):
+        room -= each
+        if room < 0:
+            return text[:place].rstrip() + ELLIPSIS
     return text
 
 
@@ -276,7 +277,7 @@ def _character_width(character: str) -> float:
         return 4.8
     if character in _WIDE or character.isupper():
         return 11.5
-    return 8.0 if ord(character) < 0x1100 else 14.0
+    return 8.7 if ord(character) < 0x1100 else 14.0
 
 
 def _text(text: str) -> str:

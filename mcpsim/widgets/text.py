@@ -36,6 +36,11 @@ def one_line(text: str, limit: int) -> str:
     return shown if len(text) <= limit and len(shown) <= limit * 2 else shown[:limit] + ELLIPSIS
 
 
+def lane_name(party: str) -> str:
+    """How a party is called in the picture. A name is never empty there: an empty one means "no party"."""
+    return one_line(party, 40) or "(no name)"
+
+
 def decoded(data: bytes) -> str:
     """The bytes as UTF-8 text; a byte that is not UTF-8 shows as `\\xNN`."""
     return data.decode("utf-8", "backslashreplace")

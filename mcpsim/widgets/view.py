@@ -20,7 +20,7 @@ from mcpsim.widgets.pretty import Path, pretty
 from mcpsim.widgets.raw import raw_of
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
 from mcpsim.widgets.steps import Step, Steps, steps_of
-from mcpsim.widgets.text import clock, duration, one_line
+from mcpsim.widgets.text import clock, duration, lane_name, one_line
 
 MAX_STEPS: Final = 20_000
 
@@ -63,14 +63,14 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "transport": one_line(str(recording.header.get("transport", "")), 40),
         "source": one_line(str(recording.header.get("source", "")), 40),
         "eras": sorted({row["era"] for row in rows if row["era"]}),
-        "parties": [one_line(party, 40) for party in lanes_of(recording)],
+        "parties": list(dict.fromkeys(lane_name(party) for party in lanes_of(recording))),
         "steps": rows,
         "texts": builder.texts,
         "requests": list(_requests(conversation, steps, len(shown))),
         "memory": memory_of(recording, steps),
         "bars": [
             {
-                "party": one_line(bar.party, 40),
+                "party": lane_name(bar.party),
                 "name": one_line(bar.name, 60),
                 "y": bar.top,
                 "y2": bar.bottom,
@@ -124,8 +124,8 @@ class _Builder:
             "kind": kind_of(step, self._conversation),
             "label": label,
             "gist": gist,
-            "from": one_line(step.event.party, 40),
-            "to": one_line(step.event.peer, 40) if step.frame else "",
+            "from": lane_name(step.event.party),
+            "to": lane_name(step.event.peer) if step.frame else "",
             "y": self.layout.y[step.index],
             "what": narration.what,
             "rule": self._text(narration.rule, narration.url) if narration.rule else -1,
@@ -200,8 +200,8 @@ def _requests(conversation: Conversation, steps: Steps, shown: int) -> Iterator[
             continue
         yield {
             "label": one_line(describe(call.request), 80),
-            "from": one_line(call.sender, 40),
-            "to": one_line(call.receiver, 40),
+            "from": lane_name(call.sender),
+            "to": lane_name(call.receiver),
             "opened": opened,
             "ended": steps.at(call.ended) if call.ended is not None else None,
             "outcome": call.outcome,

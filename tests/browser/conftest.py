@@ -1,0 +1,80 @@
+"""A real browser for the tests: Chromium, from `CHROMIUM` or from the PATH."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from mcpsim.recording import Recording
+from mcpsim.widgets import standalone_html
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests. Without one the tests fail: nothing else can say what a learner sees."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not path:
+        pytest.fail("No Chromium: install one, or say where it is in the environment variable CHROMIUM.")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page, wide enough for the player to stand beside its panel, and without motion."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def made() -> ModuleType:
+    """The recordings made by hand that the tests of the views use."""
+    path = Path(__file__).parents[1] / "widgets" / "made.py"
+    spec = importlib.util.spec_from_file_location("made_recordings", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def play(page: Page, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Open the standalone page of a recording from the disk. Whatever goes wrong in it fails the test."""
+    wrong: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+
+    def open_page(recording: Recording, **more: Any) -> Page:
+        file = tmp_path / "player.html"
+        file.write_text(standalone_html(recording, **more), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.locator(".mcpsim-player").wait_for()
+        return page
+
+    yield open_page
+    assert wrong == []
+    assert [url for url in asked if not url.startswith("file:")] == []

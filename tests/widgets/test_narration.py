@@ -1,0 +1,347 @@
+"""What the player says at a step, and which rule it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mcpsim.eras.pages import spec_url
+from mcpsim.recording import Recording, events
+from mcpsim.widgets.narration import LINES, Narration, Narrator
+from mcpsim.widgets.reading import read
+from mcpsim.widgets.steps import steps_of
+
+
+def told(recording: Recording) -> list[Narration]:
+    steps = steps_of(recording)
+    narrator = Narrator(recording, read(recording), steps)
+    return [narrator.tell(step) for step in steps.all]
+
+
+# ------------------------------------------------------------------------------- every row of the tables
+
+FROM_SERVER = {"sampling/createMessage", "elicitation/create", "roots/list"}
+
+
+class Scene:
+    """A pen in one era: `ask` and `answer` do what that era does."""
+
+    def __init__(self, made: Any, era: str) -> None:
+        self.made, self.era, self.pen = made, era, made.Pen()
+        if era == "legacy":
+            # The mark of the era; a call of its own, so that ids do not meet.
+            self.pen.send("client", "server", made.plain("start", "initialize", {"protocolVersion": "1"}))
+
+    def ask(self, method: str, params: dict[str, Any] | None = None, id: Any = 1, **more: Any) -> None:
+        params = {"name": "clock", "uri": "note://1", **(params or {})}
+        sides = ("server", "client") if method in FROM_SERVER else ("client", "server")
+        make = self.made.request if self.era == "modern" else self.made.plain
+        self.pen.send(*sides, make(id, method, params), **more)
+
+    def answer(self, method: str, result: dict[str, Any], id: Any = 1) -> None:
+        sides = ("client", "server") if method in FROM_SERVER else ("server", "client")
+        if self.era == "modern":
+            result = {"resultType": "complete", **result}
+        self.pen.send(*sides, {"jsonrpc": "2.0", "id": id, "result": result})
+
+    def fail(self, code: int, id: Any = 1, **more: Any) -> None:
+        self.pen.send("server", "client", self.made.error(id, code, "So it is."), **more)
+
+    def notify(self, method: str, sides: tuple[str, str] = ("server", "client"), **params: Any) -> None:
+        self.pen.send(*sides, self.made.notification(method, **params))
+
+    def http(
+        self, sides: tuple[str, str], head: dict[str, Any], body: bytes = b"", exchange: int = 1
+    ) -> None:
+        head = {"headers": [], **head}
+        self.pen.send(*sides, body, exchange=exchange, head=head)
+
+    def close(self, party: str, what: str, how: str = "closed", exchange: int = 0) -> None:
+        peer = "server" if party == "client" else "client"
+        self.pen.recorder.closed(party, peer, what, how, connection=1, exchange=exchange)
+
+    def post(self) -> None:
+        message = (
+            self.made.request(1, "tools/call") if self.era == "modern" else self.made.plain(1, "tools/call")
+        )
+        self.pen.send(
+            "client",
+            "server",
+            message,
+            exchange=1,
+            head={"method": "POST", "path": "/mcp", "headers": []},
+        )
+
+
+def to_server(scene: Scene, data: bytes, **more: Any) -> None:
+    scene.pen.send("client", "server", data, **more)
+
+
+def to_client(scene: Scene, data: bytes, **more: Any) -> None:
+    scene.pen.send("server", "client", data, **more)
+
+
+def lost(scene: Scene, message: dict[str, Any]) -> None:
+    frame = scene.pen.send("client", "server", message, arrives=False)
+    scene.pen.recorder.dropped(frame, "client", "server", "fault", connection=1)
+
+
+def cancel(scene: Scene, id: Any = 1) -> None:
+    scene.notify("notifications/cancelled", ("client", "server"), requestId=id, reason="user")
+
+
+POST: dict[str, Any] = {"method": "POST", "path": "/mcp", "headers": []}
+STREAM: dict[str, Any] = {"status": 200, "headers": [["Content-Type", "text/event-stream"]]}
+
+# What leads to the rows that no plain message of the method leads to. The last step is the one that counts.
+SCENES: dict[str, Callable[[Scene], object]] = {
+    "request": lambda s: s.ask("tools/unheard-of"),
+    "request from server": lambda s: (
+        s.ask("tools/call"),
+        to_client(s, s.made.write(s.made.request(9, "ping"))),
+    ),
+    "request without metadata": lambda s: (
+        s.ask("tools/list"),
+        to_server(s, s.made.write(s.made.plain(2, "tools/list"))),
+    ),
+    "request page": lambda s: s.ask("tools/list", {"cursor": ""}),
+    "request retry": lambda s: s.ask("tools/call", {"requestState": "x"}),
+    "notification": lambda s: s.notify("notifications/unheard-of"),
+    "notification notifications/cancelled": lambda s: (s.ask("tools/call"), cancel(s)),
+    "notification notifications/cancelled http": lambda s: s.pen.send(
+        "client",
+        "server",
+        s.made.notification("notifications/cancelled", requestId=1),
+        exchange=1,
+        head=POST,
+    ),
+    "notification notifications/cancelled from server": lambda s: (
+        s.ask("subscriptions/listen"),
+        s.notify("notifications/cancelled", requestId=1),
+    ),
+    "notification notifications/cancelled initialize": lambda s: cancel(s, "start"),
+    "response": lambda s: (s.ask("tools/unheard-of"), s.answer("tools/unheard-of", {})),
+    "response from client": lambda s: (
+        s.ask("tools/call"),
+        to_server(s, s.made.write(s.made.result(1))),
+    ),
+    "response unknown": lambda s: s.answer("tools/call", {}, id=77),
+    "response cancelled": lambda s: (s.ask("tools/call"), cancel(s), s.answer("tools/call", {})),
+    "response again": lambda s: (s.ask("tools/call"), s.answer("tools/call", {}), s.answer("tools/call", {})),
+    "response without type": lambda s: (
+        s.ask("tools/call"),
+        to_client(s, b'{"jsonrpc":"2.0","id":1,"result":{}}'),
+    ),
+    "response unknown type": lambda s: (s.ask("tools/call"), s.answer("tools/call", {"resultType": "task"})),
+    "response input_required": lambda s: (
+        s.ask("tools/call"),
+        s.answer("tools/call", {"resultType": "input_required", "requestState": "x"}),
+    ),
+    "response page": lambda s: (s.ask("tools/list"), s.answer("tools/list", {"tools": [], "nextCursor": ""})),
+    "response list": lambda s: (s.ask("prompts/list"), s.answer("prompts/list", {"prompts": []})),
+    "response tool error": lambda s: (s.ask("tools/call"), s.answer("tools/call", {"isError": True})),
+    "response initialize": lambda s: (
+        s.ask("initialize", {"protocolVersion": "1"}),
+        s.answer("initialize", {"protocolVersion": "1"}),
+    ),
+    "response initialize counter": lambda s: (
+        s.ask("initialize", {"protocolVersion": "2"}),
+        s.answer("initialize", {"protocolVersion": "1"}),
+    ),
+    "error": lambda s: (s.ask("tools/call"), s.fail(-5)),
+    "error reserved": lambda s: (s.ask("tools/call"), s.fail(-32099)),
+    "error implementation": lambda s: (s.ask("tools/call"), s.fail(-32000)),
+    "error probe": lambda s: (s.ask("server/discover"), s.fail(-1)),
+    "error probe http": lambda s: (
+        s.pen.post(1, s.made.request(1, "server/discover")),
+        s.fail(-1, exchange=1, head={"status": 404, "headers": []}),
+    ),
+    # -32601 to `initialize` comes from a server that has no handshake; -32602 from one that has.
+    "error initialize": lambda s: (
+        s.pen.send("client", "server", s.made.plain(1, "initialize", {})),
+        s.fail(-32601 if s.era == "modern" else -32602),
+    ),
+    "error cancelled": lambda s: (s.ask("tools/call"), cancel(s), s.fail(-1)),
+    "error -32602 page": lambda s: (s.ask("tools/list", {"cursor": "x"}), s.fail(-32602)),
+    "malformed stdio from server": lambda s: to_client(s, b"hello"),
+    "malformed stdio from client": lambda s: to_server(s, b"hello"),
+    "malformed encoding": lambda s: to_client(s, b'"\xff"'),
+    "malformed http from client": lambda s: to_server(s, b"hello", exchange=1, head=POST),
+    "malformed": lambda s: (
+        s.post(),
+        to_client(s, b"<html>", exchange=1, head={"status": 502, "headers": [["Content-Type", "text/html"]]}),
+    ),
+    "batch": lambda s: to_server(s, b'[{"jsonrpc":"2.0","method":"a"}]'),
+    "batch http": lambda s: to_server(s, b'[{"jsonrpc":"2.0","method":"a"}]', exchange=1, head=POST),
+    "stderr": lambda s: to_client(s, b"ready", channel="stderr"),
+    "http GET": lambda s: s.http(("client", "server"), {"method": "GET"}),
+    "http GET resume": lambda s: s.http(
+        ("client", "server"), {"method": "GET", "headers": [["Last-Event-ID", "e1"]]}
+    ),
+    "http DELETE": lambda s: s.http(("client", "server"), {"method": "DELETE"}),
+    "http request": lambda s: s.http(("client", "server"), {"method": "POST"}),
+    "http 202": lambda s: s.http(("server", "client"), {"status": 202}),
+    "http 403": lambda s: s.http(("server", "client"), {"status": 403}),
+    "http 404": lambda s: s.http(("server", "client"), {"status": 404}),
+    "http 405": lambda s: s.http(("server", "client"), {"status": 405}),
+    "http error": lambda s: s.http(("server", "client"), {"status": 500}),
+    "http stream": lambda s: s.http(("server", "client"), STREAM),
+    "http event": lambda s: (s.http(("server", "client"), STREAM), to_client(s, b": alive\n\n", exchange=1)),
+    "http response": lambda s: s.http(("server", "client"), {"status": 200}),
+    "closed stdin": lambda s: s.close("client", "stdin"),
+    "closed stdout": lambda s: s.close("server", "stdout"),
+    "closed": lambda s: s.close("client", "socket"),
+    "closed exchange": lambda s: s.close("server", "exchange", exchange=1),
+    "closed exchange by client": lambda s: (s.post(), s.close("client", "exchange", "aborted", exchange=1)),
+    "closed exchange by server": lambda s: (s.post(), s.close("server", "exchange", exchange=1)),
+    "closed exchange timeout": lambda s: (s.post(), s.close("client", "exchange", "timed out", exchange=1)),
+    "handler cancelled": lambda s: (
+        s.ask("tools/call"),
+        s.pen.handler(events.HANDLER_CANCELLED, "clock", 1),
+    ),
+    "lost request": lambda s: (s.ask("tools/call"), lost(s, s.made.plain(5, "tools/call"))),
+    "lost notification": lambda s: (s.ask("tools/call"), lost(s, s.made.notification("notifications/x"))),
+}
+
+
+def play(scene: Scene, key: str) -> None:
+    if key in SCENES:
+        SCENES[key](scene)
+        return
+    kind, _, rest = key.partition(" ")
+    if kind == "request":
+        scene.ask(rest)
+    elif kind == "notification":
+        # On stdio a server's messages need something that tells the sides apart.
+        scene.ask("tools/call", id="before")
+        scene.notify(rest)
+    elif kind == "response":
+        scene.ask(rest)
+        scene.answer(rest, {})
+    else:
+        code, _, method = rest.partition(" ")
+        scene.ask(method or "tools/unheard-of")
+        scene.fail(int(code))
+
+
+ROWS = [(era, key) for era, lines in LINES.items() for key in lines]
+
+
+@pytest.mark.parametrize(("era", "key"), ROWS)
+def test_every_row_is_said_by_some_message(made, era, key):
+    scene = Scene(made, era)
+    play(scene, key)
+    narration = told(scene.pen.done("x"))[-1]
+    line = LINES[era][key]
+    assert narration.url == spec_url(era, line.page)
+    if line.what:
+        pattern = ".*".join(re.escape(part) for part in re.split(r"\{\w+\}", line.what))
+        assert re.match(pattern, narration.what), narration.what
+    pattern = ".*".join(re.escape(part) for part in re.split(r"\{\w+\}", line.rule))
+    assert re.fullmatch(pattern, narration.rule), narration.rule
+
+
+def test_no_scene_is_left_over():
+    assert set(SCENES) <= {key for _, key in ROWS}
+
+
+def test_no_sentence_of_the_tables_stands_open(made):
+    for lines in LINES.values():
+        for line in lines.values():
+            assert line.rule.endswith((".", ")"))
+            assert "  " not in line.what + line.rule
+            assert line.what == "" or line.what.endswith((".", "{text}"))
+
+
+@pytest.mark.parametrize(("era", "revision"), [("modern", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_the_pages_of_both_eras_have_their_revision(era, revision):
+    assert {spec_url(era, line.page).split("/")[4] for line in LINES[era].values()} == {revision}
+
+
+# ------------------------------------------------------------------------------------------ some sentences
+
+
+def sentences(recording: Recording) -> list[str]:
+    return [narration.what for narration in told(recording)]
+
+
+def test_the_sentences_of_a_modern_call(made):
+    assert sentences(made.modern_progress()) == [
+        "The client asks the server to run the tool “export_report”. "
+        "It wants progress reports under the token “report-1”.",
+        "The server reports progress on `tools/call` #1: 1 of 3, “Built part 1 of 3”.",
+        "The server reports progress on `tools/call` #1: 2 of 3, “Built part 2 of 3”.",
+        "The server reports progress on `tools/call` #1: 3 of 3, “Built part 3 of 3”.",
+        "The server gives back what the tool “export_report” returned.",
+        "The client closes the standard input of the server: the shutdown begins.",
+    ]
+
+
+def test_the_sentences_of_the_handshake(made):
+    said = sentences(made.legacy_handshake())
+    assert said[:3] == [
+        "The client opens the handshake. It offers the version “2025-11-25” and says what it can do.",
+        "The server agrees to the version “2025-11-25” and says what it can do.",
+        "The client says that it is ready: the handshake is complete.",
+    ]
+    assert said[6] == "The server asks the client to put a question to the user: “Close ticket 7?”."
+    assert said[7] == "Note by the client: The user reads the question and presses Decline."
+    assert said[8] == "The client sends back what the user did: “decline”."
+
+
+def test_the_sentences_of_lost_messages(made):
+    said = told(made.dropped())
+    assert said[1].what == (
+        "The server reports progress on `tools/call` #1: 1. "
+        "It is lost on the way: fault: drop notifications/progress."
+    )
+    assert said[4].what.endswith(
+        "This is a copy of step 4: a fault sent it twice. It has not arrived when the recording ends."
+    )
+    assert said[5].what == "The client cancels `tools/call` #1: “timeout after 300 s”."
+    assert said[6].what == "The server stops working on “slow”."
+
+
+def test_the_sentences_of_a_question_through_a_gateway(made):
+    said = sentences(made.gateway())
+    assert said[2] == (
+        "The server cannot finish `tools/call` #71 yet: "
+        "it needs input from the gateway: an answer from the user."
+    )
+    assert said[5] == (
+        "The gateway sends `tools/call` again, as a new request, now with what the server asked for: “sure”."
+    )
+
+
+def test_changed_bytes_are_mentioned(made):
+    pen = made.Pen()
+    frame = pen.send("client", "server", made.request(1, "tools/list"), arrives=False)
+    pen.arrive(frame, "server", "client", changed=b"{}\n")
+    assert sentences(pen.done("x"))[0].endswith("A fault changes it on the way: look at the raw bytes.")
+
+
+def test_what_comes_from_the_wire_is_short_and_visible(made):
+    for narration in told(made.hostile()):
+        assert len(narration.what) < 1_000
+        assert "\u202e" not in narration.what
+        assert "\u2028" not in narration.what
+        assert "\x1b" not in narration.what
+
+
+def test_braces_in_a_message_are_no_placeholders(made):
+    pen = made.Pen()
+    pen.send("client", "server", made.request(1, "tools/call", {"name": "{sender} {0} {x!r}"}))
+    assert sentences(pen.done("x")) == ["The client asks the server to run the tool “{sender} {0} {x!r}”."]
+
+
+@pytest.mark.parametrize(
+    ("party", "start"),
+    [("client", "The client asks"), ("client 2", "The client 2 asks"), ("alice", "alice asks")],
+)
+def test_names_of_parties(made, party, start):
+    pen = made.Pen()
+    pen.send(party, "server", made.request(1, "tools/call"))
+    assert sentences(pen.done("x"))[0].startswith(start)
