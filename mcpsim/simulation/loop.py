@@ -12,46 +12,91 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from asyncio import events
-from collections import Counter
-from collections.abc import Callable
+import math
+import threading
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, TypeVar, cast
 
-from mcpsim.errors import Deadlock, RealWorldCall, Stuck
+from mcpsim.errors import Deadlock, RealWorldCall, SimulationError, Stuck
 from mcpsim.simulation.nesting import outer_loop_set_aside, running
-from mcpsim.simulation.watchdog import NeverYields, Watchdog
+from mcpsim.simulation.waiting import name_of, task_of, where
+from mcpsim.simulation.watchdog import LIMIT_S, NeverYields, Watchdog
+
+T = TypeVar("T")
 
 MICROSECONDS: Final = 1_000_000
 STEP_BUDGET: Final = 100_000
+PROGRESS_LIMIT: Final = 400_000
 CENSUS: Final = 1_000
+# How many step budgets may pass while the clock moves and nothing else happens.
+QUIET_BUDGETS: Final = 10
+CANCEL_ROUNDS: Final = 3
+
+
+class NumberedTask(asyncio.Task[T]):
+    """A task that knows how many were made before it in its loop.
+
+    Attributes:
+        number: from 1.
+    """
+
+    number: int = 0
+
+    def add_done_callback(
+        self, fn: Callable[[NumberedTask[T]], object], /, *, context: Context | None = None
+    ) -> None:
+        """Refuse a worker thread: `anyio.to_thread` starts one, and asks here to be told when to stop it."""
+        if isinstance(getattr(fn, "__self__", None), threading.Thread):
+            fn(self)
+            cast("VirtualTimeLoop", self.get_loop()).refuse("anyio.to_thread (a thread)")
+        super().add_done_callback(fn, context=context)
 
 
 class VirtualTimeLoop(asyncio.BaseEventLoop):
     """The loop of a simulation.
 
     Args:
-        step_budget: how many callbacks may run while neither the clock moves nor `progress` changes.
-        progress: returns a number that changes whenever something worth waiting for happened.
+        step_budget: how many callbacks may run while neither the clock moves nor `progress` grows; ten times
+            as many where the clock moves.
+        step_limit_s: how long one callback may take, in seconds of the wall clock.
+        progress: returns a number that grows whenever something worth waiting for happened.
+        progress_limit: how far it may grow; whatever goes beyond that would never end.
 
     Attributes:
         now_us: the clock, in whole microseconds since the loop was made.
-        waits_for_thread: asked before the clock moves: whether a task waits for a thread of the real world.
+        steps: how many callbacks have run.
+        nested: how many other loops run inside the callback that runs now.
     """
 
-    def __init__(self, *, step_budget: int = STEP_BUDGET, progress: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self,
+        *,
+        step_budget: int = STEP_BUDGET,
+        step_limit_s: float = LIMIT_S,
+        progress: Callable[[], int] = lambda: 0,
+        progress_limit: int = PROGRESS_LIMIT,
+    ) -> None:
         super().__init__()
         self.now_us = 0
         self._time_s = 0.0
         self.steps = 0
-        self.waits_for_thread: Callable[[], bool] = lambda: False
+        self.nested = 0
         self._budget = step_budget
+        self._step_limit_s = step_limit_s
         self._progress = progress
+        self._progress_limit = progress_limit
         self._created = 0
+        self._tasks_created = 0
         self._heap: list[tuple[int, int, asyncio.TimerHandle]] = []
         self._cancelled_timers = 0
         self._budget_from = 0
+        self._look_at = step_budget
+        self._quiet_from = 0
         self._progress_seen = 0
+        self._refused: RealWorldCall | None = None
+        self._current: asyncio.Handle | None = None
 
     # The clock
 
@@ -62,6 +107,9 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         its timer fires. So the clock shows the very float that was asked for, not the rounded microsecond.
         """
         return self._time_s
+
+    def _ms(self) -> str:
+        return f"{self.now_us / 1000:g} ms"
 
     def microseconds(self) -> int:
         """The clock in whole microseconds."""
@@ -76,15 +124,25 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
     def call_at(
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Call at `when` seconds of the virtual clock."""
+        """Call at `when` seconds of the virtual clock; at once where that is now or past, never where it is
+        infinite."""
         handle = asyncio.TimerHandle(when, callback, args, self, context)
+        if when == math.inf:
+            return handle
+        due_us = round(when * MICROSECONDS)
+        if due_us <= self.now_us:
+            self._time_s = max(self._time_s, when)
+            self._ready_handles.append(handle)
+            return handle
         self._created += 1
-        heapq.heappush(self._heap, (round(when * MICROSECONDS), self._created, handle))
+        heapq.heappush(self._heap, (due_us, self._created, handle))
         handle._scheduled = True  # pyright: ignore[reportAttributeAccessIssue]
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         # Most timeouts are cancelled long before they are due; without this they would pile up.
+        if not cast("Any", handle)._scheduled:
+            return
         self._cancelled_timers += 1
         if self._cancelled_timers > 64 and self._cancelled_timers * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if not entry[2].cancelled()]
@@ -93,26 +151,73 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
     def _advance(self) -> bool:
         """Move the clock to the next timer and make everything that is due ready; False without a timer."""
-        if self.waits_for_thread():
-            _refuse("anyio.to_thread (a thread)")
+        if self._refused is not None:
+            raise self._refused
         heap = self._heap
         while heap and heap[0][2].cancelled():
             heapq.heappop(heap)
+            self._cancelled_timers -= 1
         if not heap:
             return False
-        if heap[0][0] > self.now_us:
-            self.now_us = heap[0][0]
-            self._budget_from = self.steps
-        ready = cast("Any", self)._ready
+        if self.steps >= self._look_at:
+            self._look_around()
+        self.now_us = heap[0][0]
+        self._budget_from = self.steps
+        ready = self._ready_handles
         while heap and heap[0][0] <= self.now_us:
             handle = heapq.heappop(heap)[2]
             self._time_s = max(self._time_s, handle.when())
             handle._scheduled = False  # pyright: ignore[reportAttributeAccessIssue]
-            if not handle.cancelled():
+            if handle.cancelled():
+                self._cancelled_timers -= 1
+            else:
                 ready.append(handle)
         return True
 
+    # Tasks
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+        **more: Any,
+    ) -> NumberedTask[T]:
+        """Start a task. Without a name it gets that of its function: asyncio's own `Task-7` counts all tasks
+        that the process ever had, and so is another one in every run."""
+        named = getattr(coro, "__qualname__", "a task") if name is None else name
+        task = NumberedTask(coro, loop=self, name=cast("str", named), context=context, **more)
+        self._tasks_created += 1
+        task.number = self._tasks_created
+        return task
+
+    def _order_cancellations(self, count: int) -> None:
+        """Bring what the last callback cancelled into the order in which the tasks were made.
+
+        A cancel scope (asyncio's TaskGroup too) cancels its tasks in the order of a set, which differs from
+        process to process: it depends on addresses. `count` is how many callbacks are new; only neighbours
+        change places, so that scopes which are cancelled one by one keep their order.
+        """
+        ready = self._ready_handles
+        fresh = [ready.pop() for _ in range(count)]
+        fresh.reverse()
+        run: list[tuple[int, int, asyncio.Handle]] = []
+        for handle in fresh:
+            number = _cancelled_number(handle)
+            if number:
+                run.append((number, len(run), handle))
+                continue
+            ready.extend(one for _, _, one in sorted(run))
+            run.clear()
+            ready.append(handle)
+        ready.extend(one for _, _, one in sorted(run))
+
     # Running
+
+    @property
+    def _ready_handles(self) -> deque[asyncio.Handle]:
+        return cast("Any", self)._ready
 
     def run_until(self, done: Callable[[], bool]) -> None:
         """Run callbacks until `done()` is true; it is asked after each of them.
@@ -121,66 +226,148 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
         Raises:
             Deadlock: nothing is ready and no timer is set, and `done()` is still false.
-            Stuck: the step budget was used up, or a callback never gave control back.
+            Stuck: the step budget was used up, or a callback never gave control back, or the run goes on and
+                on.
+            RealWorldCall: something asked for real I/O, whatever became of the error where it was raised.
+            SimulationError: the loop is running already.
         """
-        with outer_loop_set_aside(), running(self), Watchdog(self) as watchdog:
+        if self.is_running():
+            raise SimulationError("This simulation is running already: it cannot be driven from inside.")
+        self._budget_from = self.steps
+        with outer_loop_set_aside() as outer, running(self), Watchdog(self, self._step_limit_s) as watchdog:
+            if isinstance(outer, VirtualTimeLoop):
+                outer.nested += 1
+            cast("Any", self)._thread_id = threading.get_ident()
             try:
                 while not done():
                     self._step()
-            except NeverYields:
+            except NeverYields as error:
+                name = name_of(self._current, error)
                 raise Stuck(
-                    f"{self._running_name()} ran for {watchdog.limit_s:g} s without giving control back: an "
-                    "endless loop without an await in it?"
+                    f"{name[0].upper()}{name[1:]} ran for {watchdog.limit_s:g} s without giving control "
+                    "back: an endless loop without an await in it?"
                 ) from None
+            finally:
+                cast("Any", self)._thread_id = None
+                if isinstance(outer, VirtualTimeLoop):
+                    outer.nested -= 1
+        if self._refused is not None:
+            raise self._refused
 
     def _step(self) -> None:
         ready = cast("Any", self)._ready
         if not ready:
             if not self._advance():
-                raise Deadlock(self._waiting_text())
+                raise Deadlock(
+                    f"Nothing can happen any more at {self._ms()}: no task is ready, no timer is set. "
+                    f"Waiting: {self.waiting() or 'nobody'}."
+                )
             return
         handle = ready.popleft()
         if handle._cancelled:
             return
         self.steps += 1
         self._current = handle
+        before = len(ready)
         handle._run()
+        if len(ready) > before + 1:
+            self._order_cancellations(len(ready) - before)
         if self.steps - self._budget_from > self._budget:
             self._check_progress()
 
-    _current: Any = None
+    def waiting(self) -> str:
+        """The tasks that are not done, and the function in which each of them waits; by name."""
+        tasks = [task for task in asyncio.all_tasks(self) if not task.done()]
+        return "; ".join(sorted(f"{task.get_name()} {where(task)}".rstrip() for task in tasks))
 
     def _check_progress(self) -> None:
+        """The clock stood still for a whole budget: fine if something happened meanwhile."""
         seen = self._progress()
         if seen != self._progress_seen:
-            self._progress_seen = seen
             self._budget_from = self.steps
+            self._look_around()
             return
         names = Counter[str]()
-        ready = cast("Any", self)._ready
+        ready = self._ready_handles
         for _ in range(CENSUS):
             if not ready:
                 break
-            handle = ready.popleft()
-            if not handle._cancelled:
-                names[_name_of(handle)] += 1
-                handle._run()
+            self._current = handle = ready.popleft()
+            if not handle.cancelled():
+                cast("Any", handle)._run()
+                names[name_of(handle)] += 1
         busiest = min(names, key=lambda name: (-names[name], name), default="a callback")
         raise Stuck(
-            f"The clock stands still at {self.now_us / 1000:g} ms: {busiest} ran again and again, "
+            f"The clock stands still at {self._ms()}: {busiest} ran again and again, "
             f"{self._budget} steps long. Does it loop without waiting for anything? sleep(0) is no wait."
         )
 
-    def _running_name(self) -> str:
-        return _name_of(self._current) if self._current is not None else "A callback"
+    def _look_around(self) -> None:
+        """Now and then: does this run come to an end?"""
+        self._look_at = self.steps + self._budget
+        seen = self._progress()
+        if seen != self._progress_seen:
+            self._progress_seen = seen
+            self._quiet_from = self.steps
+        if seen > self._progress_limit:
+            raise Stuck(
+                f"The run goes on and on: {seen} events on the wire by {self._ms()}, and the limit "
+                f"is {self._progress_limit}. Is there a loop that never ends?"
+            )
+        if self.steps - self._quiet_from > self._budget * QUIET_BUDGETS:
+            raise Stuck(
+                f"Nothing has happened on the wire for {self.steps - self._quiet_from} steps, and the clock "
+                f"has come to {self._ms()}. Is there a loop that never ends? Waiting: {self.waiting()}."
+            )
 
-    def _waiting_text(self) -> str:
-        tasks = sorted(asyncio.all_tasks(self), key=lambda task: task.get_name())
-        waiting = [f"{task.get_name()} {_where(task)}" for task in tasks if not task.done()]
-        return (
-            f"Nothing can happen any more at {self.now_us / 1000:g} ms: no task is ready, no timer is set. "
-            f"Waiting: {'; '.join(waiting) or 'nobody'}."
-        )
+    # The end
+
+    def cancel_all(self) -> None:
+        """Cancel every task, let them end, and close the loop. What does not end even then is forgotten."""
+        if self.is_closed():
+            return
+        try:
+            for _ in range(CANCEL_ROUNDS):
+                self._refused = None
+                tasks = [task for task in asyncio.all_tasks(self) if not task.done()]
+                if not tasks:
+                    break
+                tasks.sort(key=lambda task: cast("NumberedTask[Any]", task).number)
+                for task in tasks:
+                    task.cancel()
+                self._run_quietly(tasks)
+            self._refused = None
+            self._run_quietly([self.create_task(self.shutdown_asyncgens())])
+        finally:
+            for task in asyncio.all_tasks(self):
+                cast("Any", task)._log_destroy_pending = False
+            self.close()
+
+    def _run_quietly(self, tasks: list[asyncio.Task[Any]]) -> None:
+        def done() -> bool:
+            while tasks and tasks[-1].done():
+                tasks.pop()
+            return not tasks
+
+        try:
+            self.run_until(done)
+        except SimulationError:
+            return
+
+    def close(self) -> None:
+        """Forget everything that is still to be done."""
+        super().close()
+        self._heap.clear()
+        self._current = None
+
+    def __del__(self) -> None:
+        """Nothing to warn about: this loop holds no files, threads or sockets."""
+
+    def _asyncgen_finalizer_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
+        # As asyncio does it, but not by call_soon_threadsafe, which is refused here.
+        cast("Any", self)._asyncgens.discard(agen)
+        if not self.is_closed():
+            self.call_soon(self.create_task, agen.aclose())
 
     # What BaseEventLoop needs and a simulation does not have
 
@@ -198,23 +385,25 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """Threads are the real world."""
-        _refuse("call_soon_threadsafe (a thread)")
+        self.refuse("call_soon_threadsafe (a thread)")
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
         """Threads are the real world."""
-        _refuse("run_in_executor (a thread)")
+        self.refuse("run_in_executor (a thread)")
 
-
-def _refuse(name: str) -> NoReturn:
-    raise RealWorldCall(
-        f"{name} is real I/O. In a simulation there is no network, no thread and no process: keep to "
-        "anyio's tasks, streams, events and sleep, or run the peers live."
-    )
+    def refuse(self, name: str) -> NoReturn:
+        """Say no to something of the real world. The run ends with the error even where somebody, such as a
+        server that guards itself against its handlers, catches it."""
+        self._refused = RealWorldCall(
+            f"{name} is real I/O. In a simulation there is no network, no thread and no process: keep to "
+            "anyio's tasks, streams, events and sleep, or run the peers live."
+        )
+        raise self._refused
 
 
 def _refuser(name: str) -> Callable[..., NoReturn]:
     def refuse(self: VirtualTimeLoop, *args: Any, **keywords: Any) -> NoReturn:
-        _refuse(name)
+        self.refuse(name)
 
     refuse.__name__ = name
     refuse.__doc__ = "Real I/O: raises RealWorldCall."
@@ -257,21 +446,11 @@ for _name in REAL_WORLD_METHODS:
     setattr(VirtualTimeLoop, _name, _refuser(_name))
 
 
-def _name_of(handle: events.Handle) -> str:
-    callback = cast("Any", handle)._callback
-    owner = getattr(callback, "__self__", None)
-    if isinstance(owner, asyncio.Task):
-        return f"the task {owner.get_name()!r}"
-    return f"the callback {getattr(callback, '__qualname__', type(callback).__name__)}"
-
-
-def _where(task: asyncio.Task[Any]) -> str:
-    """The innermost function that the task waits in, and its line; no paths."""
-    frame: Any = None
-    awaited: Any = task.get_coro()
-    while awaited is not None:
-        frame = getattr(awaited, "cr_frame", None) or frame
-        awaited = getattr(awaited, "cr_await", None)
-    if frame is None:
-        return ""
-    return f"(in {frame.f_code.co_name})"
+def _cancelled_number(handle: asyncio.Handle) -> int:
+    """The number of the task that this callback wakes with a cancellation, or 0."""
+    arguments = cast("Any", handle)._args
+    if not arguments or not isinstance(arguments[0], asyncio.Future):
+        return 0
+    future = cast("asyncio.Future[Any]", arguments[0])
+    task = task_of(handle)
+    return task.number if isinstance(task, NumberedTask) and future.cancelled() else 0

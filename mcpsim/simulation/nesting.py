@@ -15,8 +15,8 @@ from typing import Any, cast
 
 
 @contextmanager
-def outer_loop_set_aside() -> Generator[None]:
-    """Let another loop run inside this block, whether or not one is running outside.
+def outer_loop_set_aside() -> Generator[asyncio.AbstractEventLoop | None]:
+    """Let another loop run inside this block, whether or not one is running outside: the value says which.
 
     On Python 3.14 the outer task must be left too: otherwise the inner loop's tasks wait for ever.
     """
@@ -28,7 +28,7 @@ def outer_loop_set_aside() -> Generator[None]:
         hooks.tasks._leave_task(outer, task)
     hooks._set_running_loop(None)
     try:
-        yield
+        yield outer
     finally:
         hooks._set_running_loop(outer)
         if task is not None:
@@ -38,9 +38,10 @@ def outer_loop_set_aside() -> Generator[None]:
 
 @contextmanager
 def running(loop: asyncio.AbstractEventLoop) -> Generator[None]:
-    """Make `loop` the running loop of this thread inside the block."""
-    hooks = cast("Any", asyncio)
+    """Make `loop` the running loop of this thread inside the block, also for new async generators."""
+    hooks, own = cast("Any", asyncio), cast("Any", loop)
     hooks._set_running_loop(loop)
+    sys.set_asyncgen_hooks(firstiter=own._asyncgen_firstiter_hook, finalizer=own._asyncgen_finalizer_hook)
     try:
         yield
     finally:

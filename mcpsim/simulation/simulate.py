@@ -9,6 +9,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
@@ -20,13 +21,14 @@ from mcpsim.client.http import HttpWire
 from mcpsim.client.stdio import StdioWire
 from mcpsim.client.wire import Wire
 from mcpsim.eras.revisions import ClientEra
-from mcpsim.errors import SimulationError
+from mcpsim.errors import Deadlock, SimulationError
 from mcpsim.recording import Recorder, Recording, Scribe
 from mcpsim.recording.run import Run, single, title_of
 from mcpsim.server.http import HttpServing
 from mcpsim.server.server import Server
 from mcpsim.server.stdio import StdioServing
 from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
+from mcpsim.simulation.watchdog import LIMIT_S
 from mcpsim.transports.faults import Fault, FaultPlan
 from mcpsim.transports.link import HttpLink, Stdio, StreamableHttp, Wiring, stdio_pair
 
@@ -49,6 +51,7 @@ def simulate(
     check: bool = True,
     title: str | None = None,
     step_budget: int = STEP_BUDGET,
+    step_limit_s: float = LIMIT_S,
 ) -> Run:
     """Play `story` and return what happened.
 
@@ -65,6 +68,7 @@ def simulate(
         check: whether an error of the story is raised. Otherwise it is in the run's `error`.
         title: what the run shows; the story's first docstring line or its name by default.
         step_budget: how many steps may pass while nothing happens, before the run counts as stuck.
+        step_limit_s: how long one step may take, in seconds of the wall clock, before it counts as stuck.
 
     Raises:
         Deadlock, Stuck, RealWorldCall: the simulation cannot go on; the text says why.
@@ -81,6 +85,7 @@ def simulate(
         connect=connect,
         title=title,
         step_budget=step_budget,
+        step_limit_s=step_limit_s,
     )
     run = simulation.finish()
     if check and run.error is not None:
@@ -89,7 +94,10 @@ def simulate(
 
 
 class Simulation:
-    """A run that can be taken step by step, from separate synchronous calls. Arguments as of `simulate`."""
+    """A run that can be taken step by step, from separate synchronous calls. Arguments as of `simulate`.
+
+    Whoever does not run it to its end calls `close()`, or uses it in a `with` block.
+    """
 
     def __init__(
         self,
@@ -104,6 +112,7 @@ class Simulation:
         connect: bool = True,
         title: str | None = None,
         step_budget: int = STEP_BUDGET,
+        step_limit_s: float = LIMIT_S,
     ) -> None:
         if client is not None and era is not None:
             raise ValueError("Say the era in the client's description: Client(era=...).")
@@ -118,7 +127,11 @@ class Simulation:
         self._seed = seed
         self._connect = connect
         self._token_counts: dict[str, int] = {}
-        self._loop = VirtualTimeLoop(step_budget=step_budget, progress=lambda: self._recorder.wire_events)
+        self._loop = VirtualTimeLoop(
+            step_budget=step_budget,
+            step_limit_s=step_limit_s,
+            progress=lambda: self._recorder.wire_events,
+        )
         self._recorder = Recorder(self._loop.microseconds)
         self._plan = FaultPlan(tuple(faults))
         self._wiring = Wiring(self._loop.microseconds, self._recorder, self._transport, self._plan, seed)
@@ -133,7 +146,14 @@ class Simulation:
             "source": "simulation",
         }
         self._main: asyncio.Task[Any] | None = None
+        self._told: _Told | None = None
         self._run: Run | None = None
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def recording(self) -> Recording:
@@ -154,34 +174,35 @@ class Simulation:
         """Run until something happens on the wire; False when the run is over.
 
         Raises:
-            Deadlock, Stuck: as `simulate`.
+            Deadlock, Stuck, RealWorldCall: as `simulate`.
         """
         if self._run is not None:
             return False
         main = self._started()
         seen = self._recorder.wire_events
         self._drive(lambda: main.done() or self._recorder.wire_events > seen)
-        if main.done():
-            self._conclude(main)
         return self._run is None or self._recorder.wire_events > seen
 
     def finish(self) -> Run:
         """Run to the end. An error of the story is in the run's `error`.
 
         Raises:
-            Deadlock, Stuck: as `simulate`.
+            Deadlock, Stuck, RealWorldCall: as `simulate`.
         """
         if self._run is None:
-            main = self._started()
-            self._drive(main.done)
-            self._conclude(main)
+            self._drive(self._started().done)
         return cast("Run", self._run)
 
     def close(self) -> None:
-        """Give an unfinished run up and free what it holds."""
+        """Give an unfinished run up and free what it holds. What was recorded so far stays.
+
+        Raises:
+            SimulationError: the simulation is running: the call comes from inside of it.
+        """
+        if self._loop.is_running():
+            raise SimulationError("This simulation is running: it cannot be closed from inside.")
         if self._run is None:
-            self._run = Run(self._recorder.recording(self._header))
-            self._abandon()
+            self._end()
 
     def _started(self) -> asyncio.Task[Any]:
         if self._main is None:
@@ -189,49 +210,55 @@ class Simulation:
         return self._main
 
     def _drive(self, done: Callable[[], bool]) -> None:
+        main = self._started()
         try:
             self._loop.run_until(done)
+        except Deadlock as error:
+            if self._told is None:
+                self._end(error=error)
+                raise
+            # The story is over, and somebody waits for ever for a message that was lost.
+            self._note_who_waits()
+            self._conclude(self._told.error)
         except SimulationError as error:
-            self._run = Run(self._recorder.recording(self._header), error=error)
-            self._abandon()
+            if not self._loop.is_running():
+                self._end(error=error)
             raise
-
-    def _conclude(self, main: asyncio.Task[Any]) -> None:
-        error = main.exception()
-        recording = self._recorder.recording(self._header)
-        if error is None:
-            self._run = Run(recording, value=main.result())
+        except BaseException:
+            self._end()
+            raise
         else:
-            error = single(error)
-            if not isinstance(error, Exception):
-                self._run = Run(recording)
-                self._abandon()
-                raise error
-            self._run = Run(recording, error=error)
-        self._abandon()
+            if main.done():
+                self._conclude(_error_of(main))
 
-    def _abandon(self) -> None:
-        # Whatever still waits is cancelled after the recording was taken: the order does not matter then.
-        for _ in range(100):
-            waiting = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
-            if not waiting:
-                break
-            for task in waiting:
-                task.cancel()
-            try:
-                self._loop.run_until(lambda waiting=waiting: all(task.done() for task in waiting))
-            except SimulationError:
-                continue
-        for task in asyncio.all_tasks(self._loop):
-            cast("Any", task)._log_destroy_pending = False
-        self._loop.close()
+    def _conclude(self, error: BaseException | None) -> None:
+        told = self._told
+        if error is not None:
+            own = told is not None and told.error is not None and _holds(error, told.error)
+            error = told.error if told is not None and own else single(error)
+        if error is None:
+            self._end(value=None if told is None else told.value)
+        elif isinstance(error, Exception):
+            self._end(error=error)
+        else:
+            self._end()
+            raise error
 
-    async def _play(self) -> Any:
-        # anyio's threads do not go through the loop. They ask this limiter first, and it never says yes.
-        limiter = anyio.to_thread.current_default_thread_limiter()
-        limiter.total_tokens = 0
-        self._loop.waits_for_thread = lambda: limiter.statistics().tasks_waiting > 0
-        value: Any = None
+    def _end(self, *, value: Any = None, error: Exception | None = None) -> None:
+        # The recording first: what is cancelled now is not part of the story.
+        recording = self._recorder.recording(self._header)
+        self._run = Run(recording, value=value, error=error, unused_faults=self._plan.unused())
+        self._loop.cancel_all()
+        if self._main is not None and self._main.done() and not self._main.cancelled():
+            # Nobody else will ask for it, and asyncio complains about errors that nobody asked for.
+            self._main.exception()
+
+    def _note_who_waits(self) -> None:
+        waiting = self._loop.waiting()
+        lane = SERVER_LANE if SERVER_LANE in waiting else next(iter(self._clients))
+        self._recorder.note(lane, f"The run ends here, because nothing more can happen. Waiting: {waiting}.")
+
+    async def _play(self) -> None:
         async with anyio.create_task_group() as tasks:
             endpoint = self._endpoint()
             async with AsyncExitStack() as stack:
@@ -241,10 +268,19 @@ class Simulation:
                 if self._connect:
                     for client in self._clients.values():
                         await client.connect()
-                value = self._story(*self._clients.values())
-                if inspect.isawaitable(value):
-                    value = await value
-        return value
+                await self._tell()
+
+    async def _tell(self) -> None:
+        try:
+            value = self._story(*self._clients.values())
+            if inspect.isawaitable(value):
+                value = await value
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            self._told = _Told(error=error)
+            raise
+        self._told = _Told(value)
 
     def _endpoint(self) -> HttpServing | None:
         if not isinstance(self._transport, StreamableHttp):
@@ -280,3 +316,26 @@ class Simulation:
         n = self._token_counts.get(purpose, 0) + 1
         self._token_counts[purpose] = n
         return f"{Random(f'{self._seed}:token:{purpose}:{n}').getrandbits(128):032x}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How the story ended, while the peers still close their connections."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+def _error_of(main: asyncio.Task[Any]) -> BaseException | None:
+    if main.cancelled():
+        return SimulationError("The story was cancelled, and nobody but itself could do that.")
+    return main.exception()
+
+
+def _holds(error: BaseException, wanted: BaseException) -> bool:
+    """Whether `error` is `wanted`, or a group with it inside."""
+    if error is wanted:
+        return True
+    if not isinstance(error, BaseExceptionGroup):
+        return False
+    return any(_holds(inner, wanted) for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions)

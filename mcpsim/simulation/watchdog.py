@@ -21,24 +21,26 @@ class NeverYields(KeyboardInterrupt):
     """Raised inside the callback. A KeyboardInterrupt, because asyncio lets only that pass through a task."""
 
 
-class Counting(Protocol):
-    """A loop that counts its steps."""
+class Watched(Protocol):
+    """A loop that counts its steps, and says how many other loops run inside the one that it is at."""
 
     steps: int
+    nested: int
 
 
 class Watchdog:
     """Watches one `run_until`.
 
     Args:
-        loop: whose steps to watch.
+        loop: whose steps to watch. While another loop runs inside of a step, that one's watchdog looks on.
         limit_s: how long one step may take, in seconds of the wall clock.
     """
 
-    def __init__(self, loop: Counting, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, loop: Watched, limit_s: float = LIMIT_S) -> None:
         self._loop = loop
         self.limit_s = limit_s
         self._stop = threading.Event()
+        self._bitten = False
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Watchdog:
@@ -53,16 +55,28 @@ class Watchdog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # It may bite in the very moment in which the step ends; then it bites here, and that is no harm.
+        try:
+            self._end()
+        except NeverYields:
+            self._end()
+
+    def _end(self) -> None:
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        if self._thread is None:
+            return
+        self._thread.join()
+        if self._bitten:
+            # Python delivers such an exception a little later: nothing may be left on its way.
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
 
     def _watch(self, watched: int) -> None:
         seen = -1
         while not self._stop.wait(self.limit_s):
-            steps = self._loop.steps
-            if steps == seen:
+            steps = -1 if self._loop.nested else self._loop.steps
+            if steps == seen and steps >= 0:
+                # Again and again, as long as it is the same step: the callback may catch everything.
+                self._bitten = True
                 raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
                 raise_in(ctypes.c_ulong(watched), ctypes.py_object(NeverYields))
-                return
             seen = steps

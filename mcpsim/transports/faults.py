@@ -1,17 +1,28 @@
 """What can go wrong on the way: faults by what message and which occurrence.
 
 A fault names messages by what they are, not by time: "tools/call" is the request or notification of that
-method, "result of tools/call" its answer, good or bad, "*" anything. The `nth` such message on the link is
-hit, counted from 1, requests and answers of all clients together.
+method, "result of tools/call" its answer, good or bad, "*" anything that travels, also an HTTP response
+without a body. A batch is hit by the name of each of its members. The `nth` such message on the link is hit,
+counted from 1, requests and answers of all clients together.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcpsim.errors import MalformedMessage
-from mcpsim.messages import ErrorResponse, Message, Notification, Request, RequestId, Response, read_message
+from mcpsim.messages import (
+    Batch,
+    ErrorResponse,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    read_batch,
+)
 
 RESULT_OF: Final = "result of "
 ANY: Final = "*"
@@ -24,6 +35,9 @@ class Fault:
     Attributes:
         message: which messages: a method, "result of " and a method, or "*".
         nth: which one of them, from 1.
+
+    Raises:
+        ValueError: `nth` or a time is not a number that makes sense; the text says which.
     """
 
     message: str
@@ -40,7 +54,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Drop(Fault):
-    """The message is lost."""
+    """The message is lost. Of an HTTP response that is an event stream only the one event is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,10 @@ class Delay(Fault):
     """
 
     by_ms: float = field(default=1000.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        Fault.__post_init__(self)
+        _check_time(self.by_ms)
 
     def describe(self) -> dict[str, Any]:
         return {**Fault.describe(self), "by_ms": self.by_ms}
@@ -66,13 +84,22 @@ class Reorder(Fault):
 
     by_ms: float = field(default=1000.0, kw_only=True)
 
+    def __post_init__(self) -> None:
+        Fault.__post_init__(self)
+        _check_time(self.by_ms)
+
     def describe(self) -> dict[str, Any]:
         return {**Fault.describe(self), "by_ms": self.by_ms}
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate(Fault):
-    """The message arrives twice."""
+    """The message arrives twice.
+
+    On HTTP the copy of a request is a request of its own, as where a proxy sends one again; nobody waits for
+    what is answered to it. An event stream carries its event twice. A JSON response has only one body, and
+    its copy is lost.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +124,11 @@ class Change(Fault):
         return {**Fault.describe(self), **shown}
 
 
+def _check_time(by_ms: float) -> None:
+    if not (math.isfinite(by_ms) and by_ms >= 0):
+        raise ValueError(f"by_ms must be 0 or more milliseconds, not {by_ms}.")
+
+
 class FaultPlan:
     """The faults of one run, and how often each kind of message went by.
 
@@ -107,6 +139,7 @@ class FaultPlan:
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         self._faults = faults
         self._seen = [0] * len(faults)
+        self._used = [False] * len(faults)
         self._methods: dict[tuple[int, str, RequestId], str] = {}
 
     def __bool__(self) -> bool:
@@ -118,25 +151,36 @@ class FaultPlan:
         Args:
             body: the message's JSON text.
         """
-        name = self._name(body, sender, receiver, connection)
+        names = self._names(body, sender, receiver, connection)
         found: Fault | None = None
         for index, fault in enumerate(self._faults):
-            if fault.message not in (name, ANY):
+            if fault.message != ANY and fault.message not in names:
                 continue
             self._seen[index] += 1
-            if self._seen[index] == fault.nth and found is None:
-                found = fault
+            if self._seen[index] != fault.nth or found is not None:
+                continue
+            found = fault
+            self._used[index] = not isinstance(fault, Change) or fault.old in body
         return found
 
     def unused(self) -> tuple[Fault, ...]:
-        """The faults whose message never came."""
-        return tuple(fault for fault, seen in zip(self._faults, self._seen, strict=True) if seen < fault.nth)
+        """The faults without effect: their message never came, another fault had hit it, or there was nothing
+        in it to change."""
+        return tuple(fault for fault, used in zip(self._faults, self._used, strict=True) if not used)
 
-    def _name(self, body: bytes, sender: str, receiver: str, connection: int) -> str:
+    def _names(self, body: bytes, sender: str, receiver: str, connection: int) -> tuple[str, ...]:
         try:
-            message: Message = read_message(body)
+            message = read_batch(body)
         except MalformedMessage:
-            return ""
+            return ()
+        members = message.members if isinstance(message, Batch) else (message,)
+        return tuple(
+            self._name(member, sender, receiver, connection)
+            for member in members
+            if not isinstance(member, MalformedMessage)
+        )
+
+    def _name(self, message: Message, sender: str, receiver: str, connection: int) -> str:
         if isinstance(message, Request):
             self._methods[(connection, sender, message.id)] = message.method
             return message.method

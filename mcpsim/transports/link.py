@@ -6,6 +6,7 @@ knows nothing of the loop under it; a clock in whole microseconds is handed in.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from mcpsim.recording.events import Head
 from mcpsim.recording.frames import message_bytes
 from mcpsim.recording.recorder import Recorder
 from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, FaultPlan, Reorder
-from mcpsim.transports.http import HttpHead, HttpRequest
+from mcpsim.transports.http import EVENT_STREAM_TYPE, HttpHead, HttpRequest
 from mcpsim.transports.streams import HttpReply
 
 TO_SERVER: Final = "to server"
@@ -40,8 +41,11 @@ class Transport:
     jitter_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.latency_ms < 0 or self.jitter_ms < 0:
-            raise ValueError("latency_ms and jitter_ms must be 0 or more milliseconds.")
+        if not all(math.isfinite(ms) and ms >= 0 for ms in (self.latency_ms, self.jitter_ms)):
+            raise ValueError(
+                f"latency_ms and jitter_ms must be 0 or more milliseconds, not {self.latency_ms} and "
+                f"{self.jitter_ms}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +92,14 @@ class Wiring:
 
 @dataclass(slots=True)
 class Parcel:
-    """A frame on its way. `frame` 0 marks the end of the direction."""
+    """A frame on its way. `frame` 0 marks the end of the direction, `twin` is a copy that travels with it."""
 
     due_us: int
     frame: int
     data: bytes
     head: HttpHead | HttpRequest | None = None
     changed: bytes | None = None
+    twin: int = 0
 
 
 @dataclass(slots=True)
@@ -103,6 +108,8 @@ class Pipe:
 
     Attributes:
         cut: called when a fault breaks the connection.
+        double: called when a fault doubles an HTTP request.
+        orphan: the head of an event stream whose first event does not arrive first: the head does.
     """
 
     wiring: Wiring
@@ -112,6 +119,8 @@ class Pipe:
     connection: int
     exchange: int = 0
     cut: Callable[[], None] | None = None
+    double: Callable[[Parcel], None] | None = None
+    orphan: HttpHead | None = None
     _parcels: deque[Parcel] = field(default_factory=deque[Parcel])
     _count: int = 0
     _last_due_us: int = 0
@@ -147,7 +156,7 @@ class Pipe:
             body, sender=self.sender, receiver=self.receiver, connection=self.connection
         )
         if isinstance(fault, Drop):
-            self._lose(parcel.frame, "a fault dropped it")
+            self._drop(parcel)
         elif isinstance(fault, Cut):
             self._lose(parcel.frame, "the connection was cut")
             if self.cut is not None:
@@ -157,26 +166,61 @@ class Pipe:
             self._enqueue(parcel)
         elif isinstance(fault, Reorder):
             parcel.due_us += round(fault.by_ms * 1000)
+            self._leave_head(parcel)
             self._enqueue(parcel, overtaken=True)
         elif isinstance(fault, Duplicate):
-            self._enqueue(parcel)
-            self._enqueue(self._copy(parcel))
+            self._duplicate(parcel)
         elif isinstance(fault, Change):
-            parcel.changed = parcel.data.replace(fault.old, fault.new)
+            parcel.changed = _changed(parcel.data, fault, sse=self.exchange > 0 and body != parcel.data)
             self._enqueue(parcel)
         else:
             self._enqueue(parcel)
 
-    def _copy(self, parcel: Parcel) -> Parcel:
+    def _drop(self, parcel: Parcel) -> None:
+        self._lose(parcel.frame, "a fault dropped it")
+        if isinstance(parcel.head, HttpHead) and not is_event_stream(parcel.head):
+            # The response was this one frame: there is nothing left that could come to an end.
+            self._finished = True
+        self._leave_head(parcel)
+
+    def _leave_head(self, parcel: Parcel) -> None:
+        if isinstance(parcel.head, HttpHead) and is_event_stream(parcel.head):
+            self.orphan, parcel.head = parcel.head, None
+
+    def _duplicate(self, parcel: Parcel) -> None:
+        if isinstance(parcel.head, HttpRequest):
+            self._enqueue(parcel)
+            if self.double is not None:
+                self.double(parcel)
+            return
+        copy = self.wiring.recorder.sent(
+            self.sender,
+            self.receiver,
+            parcel.data,
+            connection=self.connection,
+            exchange=self.exchange,
+            head=None if parcel.head is None else plain_head(parcel.head),
+            copy_of=parcel.frame,
+        )
+        if isinstance(parcel.head, HttpHead) and not is_event_stream(parcel.head):
+            self._lose(copy, "an HTTP response has only one body")
+        else:
+            parcel.twin = copy
+        self._enqueue(parcel)
+
+    def put_copy(self, parcel: Parcel) -> None:
+        """Send a copy of an HTTP request that another pipe carries; it arrives when that one does."""
+        head = None if parcel.head is None else plain_head(parcel.head)
         frame = self.wiring.recorder.sent(
             self.sender,
             self.receiver,
             parcel.data,
             connection=self.connection,
             exchange=self.exchange,
+            head=head,
             copy_of=parcel.frame,
         )
-        return Parcel(parcel.due_us, frame, parcel.data)
+        self._enqueue(Parcel(parcel.due_us, frame, parcel.data, parcel.head))
 
     def _enqueue(self, parcel: Parcel, *, overtaken: bool = False) -> None:
         at = len(self._parcels)
@@ -205,11 +249,17 @@ class Pipe:
             return
         self._broken = why
         for parcel in self._parcels:
-            if parcel.frame:
-                self._lose(parcel.frame, why)
+            for frame in (parcel.frame, parcel.twin):
+                if frame:
+                    self._lose(frame, why)
         self._parcels.clear()
         if self._wake is not None:
             self._wake.set()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is on its way."""
+        return not self._parcels
 
     @property
     def is_broken(self) -> bool:
@@ -249,12 +299,40 @@ class Pipe:
         )
         if parcel.changed is not None:
             parcel.data = parcel.changed
+        if parcel.twin:
+            self.wiring.recorder.delivered(
+                parcel.twin,
+                self.receiver,
+                self.sender,
+                connection=self.connection,
+                exchange=self.exchange,
+            )
+            parcel.data += parcel.data
         return parcel
 
     def _lose(self, frame: int, why: str) -> None:
         self.wiring.recorder.dropped(
             frame, self.sender, self.receiver, why, connection=self.connection, exchange=self.exchange
         )
+
+
+def _changed(data: bytes, fault: Change, *, sse: bool) -> bytes | None:
+    """The bytes after a change of the message in them; None where there is nothing to change."""
+    if not sse:
+        changed = data.replace(fault.old, fault.new)
+    else:
+        # The lines around the message are the transport's, and stay.
+        field, lines = b"data: ", data.split(b"\n")
+        changed = b"\n".join(
+            field + line.removeprefix(field).replace(fault.old, fault.new) if line.startswith(field) else line
+            for line in lines
+        )
+    return None if changed == data else changed
+
+
+def is_event_stream(head: HttpHead) -> bool:
+    """Whether the body of a response is a stream of server-sent events."""
+    return (head.headers.get("Content-Type") or "").lower().startswith(EVENT_STREAM_TYPE)
 
 
 def plain_head(head: HttpHead | HttpRequest) -> Head:
@@ -332,17 +410,36 @@ class HttpLink:
 
     async def open(self, request: HttpRequest) -> Exchange:
         """Send a request; the endpoint works on it in a task of its own."""
-        wiring = self._wiring
         self._opened += 1
-        exchange = wiring.recorder.new_exchange()
         label = f"{self._client}-{self._server}:{self._opened}"
+        opened = self._exchange(label)
+        copies: list[Parcel] = []
+        opened.there.double = copies.append
+        opened.there.put(request.body, request)
+        self._begin(opened)
+        for parcel in copies:
+            self._double(f"{label}:copy", parcel)
+        return opened
+
+    def _exchange(self, label: str) -> Exchange:
+        wiring = self._wiring
+        exchange = wiring.recorder.new_exchange()
         there = Pipe(wiring, f"{label}:{TO_SERVER}", self._client, self._server, self.connection, exchange)
         back = Pipe(wiring, f"{label}:{TO_CLIENT}", self._server, self._client, self.connection, exchange)
         opened = Exchange(there, back, self._tasks)
         there.cut = back.cut = opened.cut
-        there.put(request.body, request)
-        self._tasks.start_soon(self._serve, opened, name=f"server: HTTP exchange {exchange}")
         return opened
+
+    def _double(self, label: str, parcel: Parcel) -> None:
+        exchange = self._exchange(label)
+        exchange.back.break_off("it answers a copy, and nobody waits for that")
+        exchange.there.put_copy(parcel)
+        self._begin(exchange)
+
+    def _begin(self, exchange: Exchange) -> None:
+        if not exchange.there.is_empty:
+            name = f"server: HTTP exchange {exchange.back.exchange}"
+            self._tasks.start_soon(self._serve, exchange, name=name)
 
     async def _serve(self, exchange: Exchange) -> None:
         try:
@@ -370,8 +467,10 @@ class Exchange:
             self._first = parcel = await self.back.get()
         except anyio.EndOfStream:
             self._done = True
+            if self.back.orphan is not None:
+                return self.back.orphan
             raise ConnectionClosed("The server closed the connection without a response.") from None
-        head = parcel.head
+        head = parcel.head or self.back.orphan
         if not isinstance(head, HttpHead):
             raise ConnectionClosed("What came back does not begin with a response head.")
         return head
@@ -380,6 +479,8 @@ class Exchange:
         first, self._first = self._first, None
         if first is not None and first.data:
             return first.data
+        if self._done:
+            raise anyio.EndOfStream
         try:
             return (await self.back.get()).data
         except anyio.EndOfStream:
@@ -436,8 +537,7 @@ class LinkReply:
         if self._aborted:
             return
         if head is not None:
-            content_type = head.headers.get("Content-Type") or ""
-            self._streaming = content_type.lower().startswith("text/event-stream")
+            self._streaming = is_event_stream(head)
         self._exchange.back.put(body, head)
 
     async def end(self) -> None:
