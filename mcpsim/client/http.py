@@ -7,21 +7,24 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.client.wire import Deliver, Pending, Reply
-from mcpsim.errors import ConnectionClosed, FramingError, MalformedMessage, UnexpectedResponse
-from mcpsim.messages import Batch, Message
+from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, SessionEnded
+from mcpsim.errors import ConnectionClosed, FramingError, UnexpectedResponse
 from mcpsim.recording.scribe import Scribe
 from mcpsim.transports.http import SESSION_ID_HEADER, Headers, HttpHead, HttpRequest, SseReader
 from mcpsim.transports.streams import HttpExchange, HttpTransport
 
 EVENT_STREAM: Final = "text/event-stream"
 BAD_REQUEST: Final = 400
+NOT_FOUND: Final = 404
 MAX_BODY_BYTES: Final = 64_000_000
+
+# How much of the body of an error without a message is worth showing.
+_SHOWN: Final = 500
 
 
 class HttpWire:
@@ -35,7 +38,6 @@ class HttpWire:
 
     Attributes:
         session_id: the session that a legacy server gave out, or "".
-        keeps_session: whether to take and send session ids (legacy).
     """
 
     is_http = True
@@ -49,19 +51,35 @@ class HttpWire:
         self._principal = principal
         self._deliver: Deliver | None = None
         self.session_id = ""
-        self.keeps_session = False
+        self._keeps_session = False
+
+    def keep_session(self, keep: bool) -> None:
+        self._keeps_session = keep
+        if not keep:
+            self.session_id = ""
 
     def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
         self._deliver = deliver
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:
+        session = self.session_id
         exchange = await self._open("POST", headers, data)
         try:
             head = await exchange.head()
-            await self._read(exchange, head, pending)
-        except anyio.get_cancelled_exc_class():
+            if head.status == NOT_FOUND and session:
+                await _whole(exchange)
+                pending.fail(self._session_ended(session))
+            else:
+                await self._read(exchange, head, pending)
+        except BaseException:
             exchange.abort()
             raise
+
+    def _session_ended(self, session: str) -> SessionEnded:
+        # Unless a new one was begun meanwhile.
+        if self.session_id == session:
+            self.session_id = ""
+        return SessionEnded("HTTP 404: the server does not know the session any more.")
 
     async def _read(self, exchange: HttpExchange, head: HttpHead, pending: Pending) -> None:
         self._remember_session(head)
@@ -83,7 +101,7 @@ class HttpWire:
         else:
             pending.fail(ConnectionClosed("The response stream ended before the answer."))
 
-    async def _hand_over(self, body: bytes, pending: Pending) -> Any:
+    async def _hand_over(self, body: bytes, pending: Pending) -> Arrived | None:
         return None if self._deliver is None else await self._deliver(body, pending)
 
     async def _each(
@@ -104,39 +122,58 @@ class HttpWire:
                     return
 
     async def post(self, data: bytes, headers: Headers) -> None:
+        session = self.session_id
         exchange = await self._open("POST", headers, data)
-        head = await exchange.head()
-        body = await _whole(exchange)
+        try:
+            head = await exchange.head()
+            body = await _whole(exchange)
+        except BaseException:
+            exchange.abort()
+            raise
+        if head.status == NOT_FOUND and session:
+            raise self._session_ended(session)
         if head.status >= BAD_REQUEST:
-            text = f": {body.decode('utf-8', 'replace')}" if body else "."
+            text = f": {body[:_SHOWN].decode('utf-8', 'replace')}" if body else "."
             raise UnexpectedResponse(f"HTTP {head.status}{text}")
 
-    async def raw(self, data: bytes, headers: Headers, pending: Pending) -> Reply:
+    async def raw(self, data: bytes, headers: Headers, pending: Pending) -> None:
         exchange = await self._open("POST", headers, data)
-        messages: list[Message | Batch | MalformedMessage] = []
 
         async def take(body: bytes) -> bool:
-            messages.append(await self._hand_over(body, pending))
+            arrived = await self._hand_over(body, pending)
+            if arrived is not None:
+                pending.keep(arrived)
             return False
 
         try:
             head = await exchange.head()
+            pending.status, pending.headers = head.status, head.headers
             self._remember_session(head)
             await self._each(exchange, head, take)
-        except anyio.get_cancelled_exc_class():
+        except BaseException:
             exchange.abort()
             raise
-        return Reply(head.status, head.headers, tuple(messages))
 
     async def close(self, headers: Headers) -> None:
         if not self.session_id:
             return
+        with anyio.move_on_after(CLOSE_TIMEOUT_S) as scope:
+            await self._delete(headers.without("Content-Type").without("Accept"))
+        if scope.cancelled_caught:
+            self._scribe.note(f"The endpoint did not end the session within {CLOSE_TIMEOUT_S:g} s.")
+        self.session_id = ""
+
+    async def _delete(self, headers: Headers) -> None:
         try:
-            exchange = await self._open("DELETE", headers.without("Content-Type").without("Accept"), b"")
-            await exchange.head()
+            exchange = await self._open("DELETE", headers, b"")
+            try:
+                # Any status will do: a server may refuse to end sessions.
+                await exchange.head()
+            except BaseException:
+                exchange.abort()
+                raise
         except ConnectionClosed:
             self._scribe.note("The endpoint could not be reached to end the session.")
-        self.session_id = ""
 
     async def _open(self, method: str, headers: Headers, body: bytes) -> HttpExchange:
         if self.session_id and SESSION_ID_HEADER not in headers:
@@ -147,7 +184,7 @@ class HttpWire:
 
     def _remember_session(self, head: HttpHead) -> None:
         # Under the modern protocol a session header means nothing and is not kept.
-        if self.keeps_session:
+        if self._keeps_session:
             self.session_id = head.headers.get(SESSION_ID_HEADER) or self.session_id
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.client.wire import Deliver, Pending, Reply
-from mcpsim.errors import ConnectionClosed, FramingError, MalformedMessage
-from mcpsim.messages import Batch, ErrorResponse, Message, Response
+from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, answers_in
+from mcpsim.errors import ConnectionClosed, FramingError
+from mcpsim.messages import Batch, ErrorResponse, Response
 from mcpsim.recording.scribe import Scribe
 from mcpsim.transports.http import Headers
 from mcpsim.transports.stdio import LineReader, frame
@@ -26,14 +26,19 @@ class StdioWire:
     """
 
     is_http = False
+    session_id = ""
 
     def __init__(self, stream: ByteStream, scribe: Scribe) -> None:
         self._stream = stream
         self._scribe = scribe
         self._waiting: list[Pending] = []
-        self._watchers: list[list[Message | Batch | MalformedMessage]] = []
-        self._raw_waiting: list[Pending] = []
-        self._ended: Exception | None = None
+        self._raw: list[Pending] = []
+        self._failure: Exception | None = None
+        self._ended = anyio.Event()
+        self._reading = anyio.CancelScope()
+
+    def keep_session(self, keep: bool) -> None:
+        """On stdio the process is the session."""
 
     def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
         tasks.start_soon(self._read, deliver, name="client: read")
@@ -41,72 +46,76 @@ class StdioWire:
     async def _read(self, deliver: Deliver) -> None:
         lines = LineReader()
         ended = ConnectionClosed("The server closed the connection before it answered.")
-        while True:
-            try:
-                chunk = await self._stream.receive()
-            except anyio.EndOfStream:
-                break
-            except ConnectionClosed as error:
-                # The stream knows more: that it was cut, or how the process ended.
-                ended = error
-                break
-            for line in lines.feed(chunk):
-                await self._take(deliver, line)
+        with self._reading:
+            while True:
+                try:
+                    chunk = await self._stream.receive()
+                except anyio.EndOfStream:
+                    break
+                except ConnectionClosed as error:
+                    # The stream knows more: that it was cut, or how the process ended.
+                    ended = error
+                    break
+                for line in lines.feed(chunk):
+                    await self._take(deliver, line)
         leftover = lines.finish()
         if leftover:
             self._scribe.note(
                 f"The server's output ended in the middle of a message of {len(leftover)} bytes."
             )
-        self._ended = ended
+        self._failure = ended
         for pending in tuple(self._waiting):
-            pending.fail(self._ended)
+            pending.fail(ended)
+        self._ended.set()
 
     async def _take(self, deliver: Deliver, line: bytes | FramingError) -> None:
         if isinstance(line, FramingError):
             self._scribe.note(f"Skipped: {line}")
             return
-        message = await deliver(line, None)
-        for watcher in self._watchers:
-            watcher.append(message)
+        arrived = await deliver(line, None)
+        for pending in self._raw:
+            if _may_belong_to(arrived, pending):
+                pending.keep(arrived)
         # An error without an id cannot say what it answers. On a pipe where raw bytes wait for an answer
         # it is most likely theirs.
-        if isinstance(message, ErrorResponse) and message.id is None and self._raw_waiting:
-            self._raw_waiting[0].settle(message)
+        if isinstance(arrived, ErrorResponse) and arrived.id is None and self._raw:
+            self._raw[0].settle(arrived)
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:
-        if self._ended is not None:
-            raise self._ended
-        self._waiting.append(pending)
-        try:
-            await self._stream.send(frame(data))
-            await pending.done.wait()
-        finally:
-            self._waiting.remove(pending)
+        await self._exchange(frame(data), pending)
 
     async def post(self, data: bytes, headers: Headers) -> None:
         await self._stream.send(frame(data))
 
-    async def raw(self, data: bytes, headers: Headers, pending: Pending) -> Reply:
-        if self._ended is not None:
-            raise self._ended
-        watcher: list[Message | Batch | MalformedMessage] = []
-        self._watchers.append(watcher)
-        self._waiting.append(pending)
-        self._raw_waiting.append(pending)
+    async def raw(self, data: bytes, headers: Headers, pending: Pending) -> None:
+        self._raw.append(pending)
         try:
             # Not through `frame`: a learner may want to send two lines, or half a line.
-            await self._stream.send(data if data.endswith(b"\n") else data + b"\n")
+            await self._exchange(data if data.endswith(b"\n") else data + b"\n", pending)
+        finally:
+            self._raw.remove(pending)
+
+    async def _exchange(self, data: bytes, pending: Pending) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._waiting.append(pending)
+        try:
+            await self._stream.send(data)
             await pending.done.wait()
         finally:
-            self._watchers.remove(watcher)
             self._waiting.remove(pending)
-            self._raw_waiting.remove(pending)
-        if pending.failure is not None:
-            raise pending.failure
-        own = [
-            one for one in watcher if not isinstance(one, Response | ErrorResponse) or one is pending.answer
-        ]
-        return Reply(None, Headers(), tuple(own))
 
     async def close(self, headers: Headers) -> None:
         await self._stream.aclose()
+        with anyio.move_on_after(CLOSE_TIMEOUT_S):
+            await self._ended.wait()
+        if not self._ended.is_set():
+            self._scribe.note(f"The server did not end within {CLOSE_TIMEOUT_S:g} s of the end of its input.")
+            self._reading.cancel()
+
+
+def _may_belong_to(arrived: Arrived, pending: Pending) -> bool:
+    """Whether a line may have been sent because of raw bytes: not if it is another request's answer."""
+    if not isinstance(arrived, Batch | Response | ErrorResponse):
+        return True
+    return any(answer.id is None or answer.id in pending.ids for answer in answers_in([arrived]))

@@ -2,47 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.errors import MalformedMessage
+from mcpsim.errors import MalformedMessage, UnexpectedResponse
 from mcpsim.messages import Batch, ErrorResponse, Message, RequestId, Response
 from mcpsim.transports.http import Headers
+
+Answer = Response | ErrorResponse
+Arrived = Message | Batch | MalformedMessage
+OnProgress = Callable[[float, float | None, str | None], object]
+
+#: How long a binding waits for the other side when it shuts the connection down, in seconds.
+CLOSE_TIMEOUT_S = 5.0
+
+
+class SessionEnded(UnexpectedResponse):
+    """HTTP 404 to a request that named a session: the server has ended it (legacy)."""
 
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A request that waits for its answer.
+    """What waits for an answer: a request, or raw bytes.
 
     Attributes:
-        id: the request's id; None for raw bytes that have none.
-        token: the progress token sent with it, or None.
-        answer: the response or error, as soon as it is there.
+        ids: the ids whose answers are waited for: one for a request, several for a batch, none where the
+            bytes have none.
+        token: the progress token sent along, or None.
+        on_progress: called with each progress notification.
+        answers: what came, in order.
         failure: why there will be no answer, such as a closed connection.
+        arrived: for raw bytes, everything that came back; None for a request.
+        status, headers: for raw bytes on HTTP, the head of the response.
     """
 
-    id: RequestId | None
+    ids: tuple[RequestId, ...] = ()
     token: str | int | None = None
-    answer: Response | ErrorResponse | None = None
+    on_progress: OnProgress | None = None
+    answers: list[Answer] = field(default_factory=list[Answer])
     failure: Exception | None = None
     done: anyio.Event = field(default_factory=anyio.Event)
-    on_progress: Callable[[float, float | None, str | None], object] | None = None
-    progressed: Callable[[], None] | None = None
+    arrived: list[Arrived] | None = None
+    status: int | None = None
+    headers: Headers = field(default_factory=Headers)
 
-    def settle(self, answer: Response | ErrorResponse) -> None:
-        """The answer is there."""
-        self.answer = answer
-        self.done.set()
+    @property
+    def answer(self) -> Answer | None:
+        """The first answer, or None."""
+        return self.answers[0] if self.answers else None
+
+    def awaits(self, id: RequestId) -> bool:
+        """Whether the answer to `id` is still to come."""
+        return not self.done.is_set() and all(answer.id != id for answer in self.answers)
+
+    def settle(self, answer: Answer) -> None:
+        """An answer is there; one without an id counts for all."""
+        self.answers.append(answer)
+        if answer.id is None or len(self.answers) >= len(self.ids):
+            self.done.set()
 
     def fail(self, failure: Exception) -> None:
         """There will be none."""
         if not self.done.is_set():
             self.failure = failure
             self.done.set()
+
+    def keep(self, arrived: Arrived) -> None:
+        """For raw bytes: something came back."""
+        if self.arrived is not None:
+            self.arrived.append(arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +89,24 @@ class Reply:
 
     status: int | None
     headers: Headers
-    messages: tuple[Message | Batch | MalformedMessage, ...]
+    messages: tuple[Arrived, ...]
 
     @property
-    def answer(self) -> Response | ErrorResponse | None:
+    def answer(self) -> Answer | None:
         """The response or error among the messages, or None."""
-        for message in self.messages:
-            if isinstance(message, Response | ErrorResponse):
-                return message
-        return None
+        return next(answers_in(self.messages), None)
 
 
-Deliver = Callable[[bytes, Pending | None], Awaitable[Message | Batch | MalformedMessage]]
+def answers_in(arrived: Iterable[Arrived]) -> Iterator[Answer]:
+    """The responses and errors among what arrived, those inside of batches too."""
+    for one in arrived:
+        if isinstance(one, Batch):
+            yield from answers_in(one.members)
+        elif isinstance(one, Response | ErrorResponse):
+            yield one
+
+
+Deliver = Callable[[bytes, Pending | None], Awaitable[Arrived]]
 
 
 class Wire(Protocol):
@@ -77,6 +115,15 @@ class Wire(Protocol):
     @property
     def is_http(self) -> bool:
         """Whether requests have headers."""
+        ...
+
+    @property
+    def session_id(self) -> str:
+        """The session that a legacy server on HTTP gave out, or ""."""
+        ...
+
+    def keep_session(self, keep: bool) -> None:
+        """Whether to take session ids and send them back (legacy); does nothing on stdio."""
         ...
 
     def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
@@ -91,10 +138,10 @@ class Wire(Protocol):
         """Send a notification or a response."""
         ...
 
-    async def raw(self, data: bytes, headers: Headers, pending: Pending) -> Reply:
-        """Send any bytes and collect what comes back for them."""
+    async def raw(self, data: bytes, headers: Headers, pending: Pending) -> None:
+        """Send any bytes, and collect in `pending` what comes back for them."""
         ...
 
     async def close(self, headers: Headers) -> None:
-        """Shut the connection down from the client's side."""
+        """Shut the connection down from the client's side. Takes a few seconds at most."""
         ...

@@ -1,0 +1,261 @@
+"""Sending a request and waiting for its answer: ids, metadata, headers, tokens, timeouts, cancellation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio
+
+from mcpsim.client.inbox import Inbox, called
+from mcpsim.client.wire import Answer, OnProgress, Pending, Reply, Wire
+from mcpsim.eras import modern
+from mcpsim.eras.revisions import VERSION_HEADER_REVISIONS, Era
+from mcpsim.errors import ConnectionClosed, MalformedMessage, McpSimError, ProtocolError, RequestTimeout
+from mcpsim.messages import (
+    Batch,
+    ErrorResponse,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    from_object,
+    is_progress_token,
+    read_batch,
+    write_json,
+    write_message,
+)
+from mcpsim.messages.meta import PROGRESS_TOKEN
+from mcpsim.recording.scribe import Scribe
+from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, Headers, modern_headers
+
+RawData = bytes | str | Mapping[str, Any] | list[Any]
+
+
+class Caller:
+    """The part of a client that knows one connection, and nothing about what the methods mean.
+
+    Attributes:
+        era, version: how requests are written at the moment.
+        notifications: what the server sent without being asked, in order.
+        on_notification: called with each of these, or None. It must not wait for the server: on stdio the
+            next message is read only when it is done.
+    """
+
+    def __init__(
+        self,
+        info: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+        *,
+        era: Era,
+        version: str,
+        timeout_s: float,
+        anonymous: bool,
+    ) -> None:
+        self.info = info
+        self.capabilities = capabilities
+        self.era: Era = era
+        self.version = version
+        self.timeout_s = timeout_s
+        self.anonymous = anonymous
+        self.notifications: list[Notification] = []
+        self.on_notification: Any = None
+        self._wire: Wire | None = None
+        self._scribe = Scribe(None, "client")
+        self._inbox = Inbox(self, self._scribe)
+        self._next_id = 1
+
+    def _attach(self, wire: Wire, scribe: Scribe) -> None:
+        self._wire, self._scribe, self._inbox = wire, scribe, Inbox(self, scribe)
+
+    def _attached_wire(self) -> Wire:
+        if self._wire is None:
+            raise ConnectionClosed("This client is attached to no server: use it inside a story.")
+        return self._wire
+
+    async def notified(self, message: Notification) -> None:
+        """Take in a notification of the server."""
+        self.notifications.append(message)
+        if self.on_notification is not None:
+            await called(self.on_notification, message)
+
+    async def reply(self, answer: Answer) -> None:
+        """Answer a request of the server (legacy)."""
+        await self._attached_wire().post(write_message(answer), self._headers(None))
+
+    async def _call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        on_progress: OnProgress | None,
+        timeout_s: float | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+    ) -> dict[str, Any]:
+        """Send one request and wait for its answer; see `Client.request`."""
+        wire = self._attached_wire()
+        id, self._next_id = self._next_id, self._next_id + 1
+        token = _token(id, meta) if on_progress is not None else None
+        request = Request(id, method, self._params(params, token, meta))
+        pending = Pending((id,), token, on_progress)
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        self._inbox.expect(pending)
+        try:
+            with anyio.move_on_after(limit_s) as scope:
+                try:
+                    await wire.request(write_message(request), self._headers(request, headers), pending)
+                except anyio.get_cancelled_exc_class():
+                    if pending.answer is None:
+                        await self._abandon(wire, request, timed_out=scope.cancel_called)
+                    raise
+        finally:
+            self._inbox.forget(pending)
+        return self._outcome(request, pending, limit_s)
+
+    def _outcome(self, request: Request, pending: Pending, limit_s: float) -> dict[str, Any]:
+        answer = pending.answer
+        if answer is None:
+            if pending.failure is not None:
+                raise pending.failure
+            raise RequestTimeout(
+                f"No answer to {request.method} #{request.id} within {limit_s:g} s"
+                + ("." if request.method == "initialize" else "; it was cancelled.")
+            )
+        if isinstance(answer, ErrorResponse):
+            raise ProtocolError(answer.code, answer.message, answer.data)
+        return answer.result
+
+    async def _abandon(self, wire: Wire, request: Request, *, timed_out: bool) -> None:
+        # On HTTP the modern signal is the closed stream, and the wire has closed it. Elsewhere it is a
+        # notification. A legacy `initialize` must never be cancelled.
+        if request.method == "initialize" or (wire.is_http and self.era == "modern"):
+            return
+        params: dict[str, Any] = {"requestId": request.id}
+        if timed_out:
+            params["reason"] = "The answer took too long."
+        with anyio.CancelScope(shield=True), anyio.move_on_after(self.timeout_s):
+            try:
+                await self._notify("notifications/cancelled", params)
+            except McpSimError as error:
+                self._scribe.note(f"The cancellation could not be sent: {error}")
+
+    async def _notify(self, method: str, params: Mapping[str, Any] | None) -> None:
+        message = Notification(method, dict(params) if params is not None else None)
+        await self._attached_wire().post(write_message(message), self._headers(message))
+
+    async def send_raw(
+        self, data: RawData, *, headers: Mapping[str, str] | None = None, timeout_s: float = 1.0
+    ) -> Reply:
+        """Send exactly these bytes (or this JSON value) as one message, and collect what comes back.
+
+        On stdio the answer is the response with the message's id, or an error without an id. Where the
+        answer does not come in time, the reply holds what came until then, often nothing.
+
+        Args:
+            headers: HTTP headers to set over the ones that would be right; an empty value takes one out.
+            timeout_s: how long to wait, in seconds.
+        """
+        raw = _as_bytes(data)
+        message = _as_message(raw)
+        wire = self._attached_wire()
+        is_answered = message is None or isinstance(message, Request | Batch)
+        if not wire.is_http and not is_answered:
+            await wire.post(raw, Headers())
+            return Reply(None, Headers(), ())
+        known = message if isinstance(message, Request | Notification) else None
+        pending = Pending(_ids(raw, message), arrived=[])
+        self._inbox.expect(pending)
+        try:
+            with anyio.move_on_after(timeout_s):
+                await wire.raw(raw, self._headers(known, headers), pending)
+        finally:
+            self._inbox.forget(pending)
+        if pending.failure is not None:
+            raise pending.failure
+        return Reply(pending.status, pending.headers, tuple(pending.arrived or ()))
+
+    def _params(
+        self, params: Mapping[str, Any] | None, token: str | int | None, extra: Mapping[str, Any] | None
+    ) -> dict[str, Any] | None:
+        meta: dict[str, Any] = {}
+        if self.era == "modern":
+            meta = modern.request_meta(self.version, self.capabilities, None if self.anonymous else self.info)
+        if token is not None:
+            meta[PROGRESS_TOKEN] = token
+        for key, value in (extra or {}).items():
+            if value is None:
+                meta.pop(key, None)
+            else:
+                meta[key] = value
+        if not meta:
+            return None if params is None else dict(params)
+        return {**(params or {}), "_meta": meta}
+
+    def _headers(
+        self, message: Request | Notification | None, changes: Mapping[str, str] | None = None
+    ) -> Headers:
+        wire = self._wire
+        if wire is None or not wire.is_http:
+            return _NO_HEADERS
+        if self.era == "modern" and isinstance(message, Request):
+            headers = modern_headers(message, None)
+        elif self.era == "modern" and isinstance(message, Notification):
+            headers = modern_headers(message, self.version)
+        else:
+            headers = _LEGACY_HEADERS
+            first = isinstance(message, Request) and message.method == "initialize"
+            if not first and self.version in VERSION_HEADER_REVISIONS:
+                headers = headers.with_(PROTOCOL_VERSION_HEADER, self.version)
+        for name, value in (changes or {}).items():
+            headers = headers.with_(name, value) if value else headers.without(name)
+        return headers
+
+
+_NO_HEADERS: Final = Headers()
+_LEGACY_HEADERS: Final = Headers(
+    {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+)
+
+
+def _token(id: RequestId, meta: Mapping[str, Any] | None) -> str | int:
+    """The progress token of a request: its own id, which no other request in flight has; or the caller's."""
+    chosen: Any = (meta or {}).get(PROGRESS_TOKEN)
+    return chosen if is_progress_token(chosen) else id
+
+
+def _as_bytes(data: RawData) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    return write_json(data)
+
+
+def _as_message(raw: bytes) -> Message | Batch | None:
+    try:
+        return read_batch(raw)
+    except MalformedMessage:
+        return None
+
+
+def _ids(raw: bytes, message: Message | Batch | None) -> tuple[RequestId, ...]:
+    """The ids under which the answers to raw bytes may come."""
+    if isinstance(message, Request):
+        return (message.id,)
+    if isinstance(message, Batch):
+        members = [one.id for one in message.members if isinstance(one, Request | MalformedMessage)]
+        return tuple(dict.fromkeys(id for id in members if id is not None))
+    loose = _loose_id(raw) if message is None else None
+    return () if loose is None else (loose,)
+
+
+def _loose_id(raw: bytes) -> RequestId | None:
+    """The id of something that is no well-formed request but may still be answered under its id."""
+    try:
+        from_object(json.loads(raw))
+    except MalformedMessage as error:
+        return error.id
+    except (ValueError, RecursionError):
+        return None
+    return None

@@ -1,0 +1,176 @@
+"""What becomes of each message that reaches a client: whose answer it is, whose progress, or the client's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from mcpsim.client.wire import Answer, Arrived, Pending
+from mcpsim.eras.revisions import BATCHING_REVISIONS, Era
+from mcpsim.errors import METHOD_NOT_FOUND, MalformedMessage, McpSimError
+from mcpsim.messages import (
+    Batch,
+    ErrorResponse,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    is_progress_token,
+    read_batch,
+)
+from mcpsim.recording.scribe import Scribe
+
+
+class Owner(Protocol):
+    """What an inbox needs of its client."""
+
+    era: Era
+    version: str
+
+    async def notified(self, message: Notification) -> None:
+        """A notification came that is not about one request's progress."""
+        ...
+
+    async def reply(self, answer: Answer) -> None:
+        """Send the answer to a request of the server."""
+        ...
+
+
+class Inbox:
+    """Hands out what arrives on one connection.
+
+    Whatever cannot be used is noted and skipped: nothing that a server sends ends the client.
+    """
+
+    def __init__(self, owner: Owner, scribe: Scribe) -> None:
+        self._owner = owner
+        self._scribe = scribe
+        self._pending: dict[RequestId, list[Pending]] = {}
+        self._tokens: dict[str | int, Pending] = {}
+
+    def expect(self, pending: Pending) -> None:
+        """Wait for the answers to what is about to be sent.
+
+        Two may wait for the same id, where somebody sends one twice to see what happens. The server refuses
+        the second at once, so that the first answer is for the one that was sent last.
+        """
+        for id in pending.ids:
+            self._pending.setdefault(id, []).append(pending)
+        if pending.token is not None:
+            self._tokens[pending.token] = pending
+
+    def forget(self, pending: Pending) -> None:
+        """Nobody waits for these answers any more."""
+        for id in pending.ids:
+            waiting = self._pending[id]
+            waiting.remove(pending)
+            if not waiting:
+                del self._pending[id]
+        if pending.token is not None and self._tokens.get(pending.token) is pending:
+            del self._tokens[pending.token]
+
+    async def take(self, data: bytes, exchange: Pending | None) -> Arrived:
+        """Take in the bytes of one message.
+
+        Args:
+            exchange: what was sent in the HTTP exchange on which the message came; None on a pipe.
+
+        Returns:
+            What it was, for whoever sent raw bytes and wants to see everything.
+        """
+        try:
+            arrived = read_batch(data)
+        except MalformedMessage as error:
+            self._skip(error)
+            return error
+        if not isinstance(arrived, Batch):
+            await self._take_message(arrived, exchange)
+        elif self._owner.version not in BATCHING_REVISIONS:
+            self._scribe.note(f"Skipped: an array of messages. There are none in {self._owner.version}.")
+        else:
+            for member in arrived.members:
+                if isinstance(member, MalformedMessage):
+                    self._skip(member)
+                else:
+                    await self._take_message(member, exchange)
+        return arrived
+
+    def _skip(self, error: MalformedMessage) -> None:
+        self._scribe.note(f"Skipped what is not a message: {error.message}")
+
+    async def _take_message(self, message: Message, exchange: Pending | None) -> None:
+        if isinstance(message, Response | ErrorResponse):
+            self._take_answer(message, exchange)
+        elif isinstance(message, Request):
+            await self._take_request(message)
+        elif message.method == "notifications/progress":
+            await self._take_progress(message.params or {})
+        else:
+            await self._owner.notified(message)
+
+    def _take_answer(self, answer: Answer, exchange: Pending | None) -> None:
+        if answer.id is None:
+            # On HTTP the exchange says which request the error is about; on a pipe nothing does.
+            if exchange is not None and not exchange.done.is_set():
+                exchange.settle(answer)
+            elif exchange is None:
+                self._scribe.note(f"An error that names no request: {answer.code} {answer.message}")
+            return
+        waiting = [one for one in self._pending.get(answer.id, ()) if one.awaits(answer.id)]
+        if not waiting:
+            self._scribe.note(f"Ignored: an answer to #{answer.id}, for which nobody waits.")
+        elif exchange is None:
+            waiting[-1].settle(answer)
+        elif exchange in waiting:
+            exchange.settle(answer)
+        else:
+            # An answer belongs on the stream of its own request.
+            self._scribe.note(f"Ignored: an answer to #{answer.id} on the stream of another request.")
+
+    async def _take_progress(self, params: Mapping[str, Any]) -> None:
+        token: Any = params.get("progressToken")
+        pending = self._tokens.get(token) if is_progress_token(token) else None
+        if pending is None or pending.on_progress is None:
+            self._scribe.note(
+                f"Ignored: progress for the token {token!r}, which no request in flight carries."
+            )
+            return
+        progress, total, message = params.get("progress"), params.get("total"), params.get("message")
+        if not _is_number(progress) or not (total is None or _is_number(total)):
+            self._scribe.note(f"Ignored: progress {progress!r} of {total!r}; both must be numbers.")
+        elif not (message is None or isinstance(message, str)):
+            self._scribe.note("Ignored: progress with a message that is no text.")
+        else:
+            await called(pending.on_progress, progress, total, message)
+
+    async def _take_request(self, request: Request) -> None:
+        if self._owner.era == "modern":
+            # A modern server must not send requests, and a modern client must not send responses.
+            self._scribe.note(f"Ignored: the request {request.method}. A modern server sends none.")
+            return
+        answer: Answer
+        if request.method == "ping":
+            answer = Response(request.id, {})
+        else:
+            answer = ErrorResponse(request.id, METHOD_NOT_FOUND, f"Method not found: {request.method}")
+        try:
+            await self._owner.reply(answer)
+        except McpSimError as error:
+            self._scribe.note(f"The answer to the server's {request.method} could not be sent: {error}")
+
+
+async def called(callback: Callable[..., object], *arguments: Any) -> None:
+    """Call a plain or an async function."""
+    outcome = callback(*arguments)
+    if inspect.isawaitable(outcome):
+        await _finish(outcome)
+
+
+async def _finish(outcome: Awaitable[object]) -> None:
+    await outcome
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
