@@ -1,0 +1,40 @@
+"""The exercises: one set for each lesson.
+
+    from mcpsim.course import exercises
+
+    ex = exercises.messages()
+    ex.classify.check(answers)
+
+A check runs what the learner wrote and never compares source text. It says one of three things: passed, not
+yet (with what was seen, the rule and what to look at next), or not attempted. `hint()` shows one hint after
+the other, `solution()` one right answer. What a set remembers is in the set alone: call `messages()` again
+and everything begins anew.
+"""
+
+from __future__ import annotations
+
+from mcpsim.course.exercises.exercise import Exercise, ExerciseSet, Task
+from mcpsim.course.exercises.patience import PATIENCE_S
+from mcpsim.course.exercises.set_01_messages import MessageExercises
+from mcpsim.course.exercises.set_04_stateless import StatelessExercises
+from mcpsim.course.exercises.verdict import Outcome, Verdict
+
+__all__ = ["Exercise", "ExerciseSet", "Outcome", "Task", "Verdict", "messages", "stateless"]
+
+
+def messages(*, patience_s: float = PATIENCE_S) -> MessageExercises:
+    """The exercises of lesson 01, fresh.
+
+    Args:
+        patience_s: how long one call of your code may take, in seconds.
+    """
+    return MessageExercises(patience_s)
+
+
+def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
+    """The exercises of lesson 04, fresh.
+
+    Args:
+        patience_s: how long one call of your code may take, in seconds.
+    """
+    return StatelessExercises(patience_s)

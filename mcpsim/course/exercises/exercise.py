@@ -1,0 +1,176 @@
+"""An exercise: a task, a starter, a check, hints that lead further and further, a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcpsim.course.exercises.card import Card, Part
+from mcpsim.course.exercises.learner import Learner, is_placeholder
+from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a grader returns: the answer is right.
+
+    Attributes:
+        seen: what the check saw, in one or two sentences.
+        rule: the rule to remember.
+    """
+
+    seen: str
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The fixed part of an exercise.
+
+    Attributes:
+        name: what a notebook calls it: `ex.<name>`.
+        title: a few words for people.
+        text: the task, in Markdown.
+        answer: the name of the variable or function that the learner writes.
+        starter: the code that the learner begins with. Its placeholders are `...`.
+        hints: each one says a little more than the one before.
+        solution: one right answer, as code, in pieces that fit a notebook's cell.
+        why: one or two sentences on the solution.
+        grade: gets the answer and the `Learner` that runs it. It raises NotYet or NotAttempted.
+        play: how to play the answer and look at its messages, as one line of code, or "".
+    """
+
+    name: str
+    title: str
+    text: str
+    answer: str
+    starter: str
+    hints: tuple[str, ...]
+    solution: tuple[str, ...]
+    why: str
+    grade: Callable[[Any, Learner], Passed]
+    play: str = ""
+
+
+class Exercise:
+    """One exercise in a notebook: the task, how many hints were shown, and the last verdict.
+
+    Args:
+        task: the fixed part.
+        learner: runs what the learner wrote.
+    """
+
+    def __init__(self, task: Task, learner: Learner) -> None:
+        self._task = task
+        self._learner = learner
+        self._hints_shown = 0
+        self._outcome = Outcome.NOT_ATTEMPTED
+
+    @property
+    def task(self) -> Task:
+        """The fixed part of the exercise."""
+        return self._task
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the last check said."""
+        return self._outcome
+
+    def check(self, answer: Any = ...) -> Verdict:
+        """Check an answer.
+
+        Args:
+            answer: what the learner wrote; `...` counts as not attempted.
+
+        Returns:
+            The verdict. Show it in a notebook by leaving it as the last line of a cell.
+        """
+        verdict = self._verdict(answer)
+        self._outcome = verdict.outcome
+        return verdict
+
+    def _verdict(self, answer: Any) -> Verdict:
+        title = self._task.title
+        try:
+            if is_placeholder(answer):
+                raise NotAttempted
+            passed = self._task.grade(answer, self._learner)
+        except NotAttempted:
+            look = (
+                f"Replace each `...` in the cell that makes `{self._task.answer}`, run it, then check again."
+            )
+            return Verdict(title, Outcome.NOT_ATTEMPTED, look=look)
+        except NotYet as found:
+            return Verdict(title, Outcome.NOT_YET, found.seen, found.rule, found.look, found.recording)
+        return Verdict(title, Outcome.PASSED, passed.seen, passed.rule)
+
+    def hint(self) -> Card:
+        """The next hint; after the last one, that one again."""
+        hints = self._task.hints
+        self._hints_shown = min(self._hints_shown + 1, len(hints))
+        shown = self._hints_shown
+        last = shown == len(hints)
+        more = (
+            f"This was the last hint. `ex.{self._task.name}.solution()` shows one right answer."
+            if last
+            else f"`ex.{self._task.name}.hint()` again shows the next one."
+        )
+        return Card(
+            f"Hint {shown} of {len(hints)}: {self._task.title}",
+            (Part("Hint", hints[shown - 1]), Part("Next", more)),
+        )
+
+    def solution(self) -> Card:
+        """One right answer, and why it is right. Others are right too: the check looks at what they do."""
+        code = "\n\n\n".join(self._task.solution)
+        return Card(f"One solution: {self._task.title}", (Part("Why", self._task.why),), code)
+
+    def reset(self) -> None:
+        """Forget the hints that were shown and the last verdict."""
+        self._hints_shown = 0
+        self._outcome = Outcome.NOT_ATTEMPTED
+
+    def __repr__(self) -> str:
+        return f"<Exercise {self._task.name}: {self._task.title} ({self._outcome})>"
+
+
+class ExerciseSet:
+    """The exercises of one lesson, fresh: nothing is shared with another set.
+
+    Args:
+        title: the lesson's title.
+        patience_s: how long one call of a learner's code may take, in seconds.
+    """
+
+    def __init__(self, title: str, patience_s: float) -> None:
+        self._title = title
+        self._learner = Learner(patience_s)
+
+    def _exercise(self, task: Task) -> Exercise:
+        return Exercise(task, self._learner)
+
+    @property
+    def exercises(self) -> tuple[Exercise, ...]:
+        """All of them, in order."""
+        return tuple(value for value in vars(self).values() if isinstance(value, Exercise))
+
+    def reset(self) -> None:
+        """Begin again: no hints shown, nothing attempted."""
+        for exercise in self.exercises:
+            exercise.reset()
+
+    def card(self) -> Card:
+        """How far the learner is."""
+        done = sum(exercise.outcome is Outcome.PASSED for exercise in self.exercises)
+        rows = [(exercise.task.name, str(exercise.outcome)) for exercise in self.exercises]
+        wide = max(len(name) for name, _ in rows)
+        block = "\n".join(f"{name:<{wide}}  {outcome}" for name, outcome in rows)
+        tone = "good" if done == len(rows) else "plain"
+        return Card(f"{self._title}: {done} of {len(rows)} passed", (), block, tone=tone)
+
+    def __repr__(self) -> str:
+        return repr(self.card())
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()  # pyright: ignore[reportPrivateUsage]

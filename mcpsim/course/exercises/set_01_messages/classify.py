@@ -1,0 +1,93 @@
+"""Exercise: say what each of the twelve messages is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcpsim.course.exercises.exercise import Passed, Task
+from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.plain import as_integer, as_text, filled_in, require_complete
+from mcpsim.course.exercises.set_01_messages.twelve import TWELVE, WORDS
+from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.verdict import NotYet
+
+LETTERS: Final = tuple(TWELVE)
+
+
+def word_of(value: object) -> str | None:
+    """The word of an answer; a code may be given as a number. None where it is not one of the words."""
+    code = as_integer(value)
+    word = as_text(value) if code is None else str(code)
+    return word if word in WORDS else None
+
+
+def grade(answer: object, learner: Learner) -> Passed:
+    """Compare the words, letter by letter."""
+    given = filled_in(answer, LETTERS, "answers")
+    words = {letter: word_of(value) for letter, value in given.items()}
+    for letter, word in words.items():
+        if word is None:
+            raise NotYet(
+                f"{letter}: {show(given[letter])} is none of the words.",
+                look=f"The words are {', '.join(WORDS)}.",
+            )
+    wrong = [letter for letter, word in words.items() if word != TWELVE[letter].word]
+    if wrong:
+        first = TWELVE[wrong[0]]
+        raise NotYet(
+            f"{len(words) - len(wrong)} of {len(TWELVE)} are right. {wrong[0]} is not "
+            f"{show(words[wrong[0]])}. {first.seen}",
+            first.rule,
+            "Look at the fields of the outermost object, one by one." if first.data[:1] == b"{" else "",
+        )
+    require_complete(given, LETTERS)
+    return Passed("All twelve are right: seven are messages, five are none.")
+
+
+TASK: Final = Task(
+    name="classify",
+    title="Classify twelve messages",
+    text="""\
+Twelve lines were found on a wire. They are from the legacy era, because its messages are short; what makes a
+message a request or a notification is the same in both eras.
+
+Say what each one is, with one of six words:
+
+- `"request"`, `"notification"`, `"result"` or `"error"`;
+- `"-32700"`: none of them, because it is not JSON in UTF-8;
+- `"-32600"`: none of them, although it is JSON.
+
+The two codes say what is wrong. Whether an error is sent back is another question: what should have been a
+notification or a response is never answered.""",
+    answer="answers",
+    starter="""\
+answers = {
+    "A": ..., "B": ...,
+    "C": ..., "D": ...,
+    "E": ..., "F": ...,
+    "G": ..., "H": ...,
+    "I": ..., "J": ...,
+    "K": ..., "L": ...,
+}""",
+    hints=(
+        "Two questions decide most of them: is there a `method`, and is there an `id`? Look at the "
+        "outermost object only.",
+        "Then look at the values. Which values may an id have? May `result` and `error` stand together?",
+        "Five of the twelve are no messages. Two of those are not JSON in UTF-8; look at the punctuation "
+        "and at the bytes. `mcpsim.read_message` reads one message, or says what is wrong with it.",
+    ),
+    solution=(
+        """\
+answers = {
+    "A": "request", "B": "notification",
+    "C": "result", "D": "error",
+    "E": "-32600", "F": "result",
+    "G": "-32600", "H": "-32700",
+    "I": "-32600", "J": "request",
+    "K": "notification", "L": "-32700",
+}""",
+    ),
+    why="The fields of the outermost object decide, and an id is a string or an integer: 0 and the empty "
+    "string are ids, null is none.",
+    grade=grade,
+)

@@ -1,0 +1,46 @@
+"""The exercises of lesson 04: every request stands alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcpsim.course.exercises.exercise import ExerciseSet
+from mcpsim.course.exercises.patience import PATIENCE_S
+from mcpsim.course.exercises.set_04_stateless import (
+    cache,
+    capabilities,
+    future,
+    nameless,
+    order,
+    required,
+    retry,
+    scope,
+)
+
+TITLE: Final = "Exercises 04, stateless"
+
+
+class StatelessExercises(ExerciseSet):
+    """Eight exercises on requests that stand alone.
+
+    Attributes:
+        future: meet the error for a version that the server does not speak.
+        retry: choose a version from the error's list and ask again.
+        capabilities: see that one request's capabilities are not kept for the next.
+        order: list tools in one order, however they were registered.
+        scope: choose `public` or `private`, with the reason.
+        cache: decide whether a stored result may be served.
+        nameless: send a valid request without `clientInfo`.
+        required: tell MUST, SHOULD and MAY apart.
+    """
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        super().__init__(TITLE, patience_s)
+        self.future = self._exercise(future.TASK)
+        self.retry = self._exercise(retry.TASK)
+        self.capabilities = self._exercise(capabilities.TASK)
+        self.order = self._exercise(order.TASK)
+        self.scope = self._exercise(scope.TASK)
+        self.cache = self._exercise(cache.TASK)
+        self.nameless = self._exercise(nameless.TASK)
+        self.required = self._exercise(required.TASK)

@@ -1,0 +1,134 @@
+"""Exercise: MUST, SHOULD or MAY?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcpsim.course.exercises.exercise import Passed, Task
+from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
+from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.verdict import NotYet, Rule
+
+MUST: Final = "MUST"
+SHOULD: Final = "SHOULD"
+MAY: Final = "MAY"
+WORDS: Final = (MUST, SHOULD, MAY)
+
+META: Final = "basic/index#meta"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field, and how strongly it is asked for."""
+
+    text: str
+    word: str
+    rule: Rule
+
+
+FIELDS: Final[Mapping[str, Field]] = {
+    "A": Field(
+        "`protocolVersion` in the `_meta` of a request",
+        MUST,
+        Rule(
+            "Marked as required. A request without it is malformed: the server MUST refuse it with -32602.",
+            META,
+        ),
+    ),
+    "B": Field(
+        "`clientCapabilities` in the `_meta` of a request, also where the client has none",
+        MUST,
+        Rule("Marked as required. An empty object says that there are none; no object says nothing.", META),
+    ),
+    "C": Field(
+        "`clientInfo` in the `_meta` of a request",
+        SHOULD,
+        Rule("Clients SHOULD include it in every request, unless they are configured not to.", META),
+    ),
+    "D": Field(
+        "`progressToken` in the `_meta` of a request",
+        MAY,
+        Rule(
+            "Progress is optional: a client puts a token into a request where it wants to hear of progress.",
+            "basic/patterns/progress#progress-flow",
+        ),
+    ),
+    "E": Field(
+        "`resultType` in a result",
+        MUST,
+        Rule(
+            "A result MUST include it. (Results of earlier revisions have none; a client MUST take those "
+            "for `complete`.)",
+            "basic/index#result-responses",
+        ),
+    ),
+    "F": Field(
+        "`serverInfo` in the `_meta` of a result",
+        SHOULD,
+        Rule("Servers SHOULD include it in every result, unless they are configured not to.", META),
+    ),
+}
+LETTERS: Final = tuple(FIELDS)
+
+
+def grade(answer: object, learner: Learner) -> Passed:
+    """Compare the words, letter by letter."""
+    given = filled_in(answer, LETTERS, "strength")
+    words = {letter: as_text(value) for letter, value in given.items()}
+    for letter, word in words.items():
+        if word not in WORDS:
+            raise NotYet(
+                f"{letter}: {show(given[letter])} is none of the words.",
+                look=f"The words are {', '.join(WORDS)}.",
+            )
+    wrong = [letter for letter, word in words.items() if word != FIELDS[letter].word]
+    if wrong:
+        first = FIELDS[wrong[0]]
+        raise NotYet(
+            f"{len(words) - len(wrong)} of {len(FIELDS)} are right. {wrong[0]}, {first.text}: "
+            f"{words[wrong[0]]} is not what the page says.",
+            first.rule,
+            "Read the page that the link leads to, and look for the words in capitals.",
+        )
+    require_complete(given, LETTERS)
+    return Passed(
+        "All six are right. The two names, of the client and of the server, are the ones that may be absent."
+    )
+
+
+_FIELDS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in FIELDS.items())
+
+TASK: Final = Task(
+    name="required",
+    title="What has to be there",
+    text=f"""\
+How strongly does the specification ask for these fields? `"MUST"`, `"SHOULD"` or `"MAY"`: required,
+recommended or optional.
+
+| field | where |
+|---|---|
+{_FIELDS}""",
+    answer="strength",
+    starter="""\
+strength = {
+    "A": ..., "B": ..., "C": ...,
+    "D": ..., "E": ..., "F": ...,
+}""",
+    hints=(
+        "Without which of these could a server not answer, and a client not read the answer?",
+        "Three are a MUST, two are a SHOULD, one is a MAY.",
+        "What a peer says about itself is a SHOULD. What asks for an extra is a MAY.",
+    ),
+    solution=(
+        """\
+strength = {
+    "A": "MUST", "B": "MUST", "C": "SHOULD",
+    "D": "MAY", "E": "MUST", "F": "SHOULD",
+}""",
+    ),
+    why="Whatever is needed to process a message is required. Names are for people who read logs.",
+    grade=grade,
+)
