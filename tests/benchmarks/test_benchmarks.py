@@ -1,0 +1,35 @@
+"""The benchmarks run, and print what they say. No test asks how fast anything is: that takes a quiet machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def printed(script: str, *options: str) -> Any:
+    command = [sys.executable, str(HERE / script), *options]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_against_the_sdk() -> None:
+    found = printed("against_sdk.py", "--calls", "20", "--rounds", "2")
+    assert list(found) == ["ours_per_s", "sdk_legacy_per_s", "sdk_auto_per_s", "ratio"]
+    assert all(isinstance(value, float) and value > 0 for value in found.values())
+
+
+def test_scaling() -> None:
+    found = printed("scaling.py", "--calls", "10")
+    assert list(found) == ["sizes", "time_growth", "memory_growth"]
+    (size,) = found["sizes"]
+    assert size["calls"] == 10
+    assert size["us_per_call"] > 0
+    assert size["jsonl_bytes_per_call"] > 500
+    assert (found["time_growth"], size["bytes_per_call"] >= 0) == (1.0, True)
