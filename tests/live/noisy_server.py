@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 
+import anyio
+
 from mcpsim import Context, Server
 
 print("printed while the module is imported")
@@ -43,6 +45,11 @@ def make() -> Server:
     @server.tool()
     def make_token(context: Context) -> str:
         return context.tokens("basket")
+
+    @server.tool()
+    async def wait_long() -> str:
+        await anyio.sleep(60)
+        return "waited"
 
     @server.tool()
     def write_a_lot() -> str:
