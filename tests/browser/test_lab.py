@@ -23,6 +23,7 @@ pytestmark = pytest.mark.browser
 LESSON = "notebooks/04_stateless.ipynb"
 START_S = 90
 RUN_MS = 120_000
+WAIT_MS = 20_000
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Shown:
 
     def at(self, step: int) -> str:
         """Wait until the player stands at this step, and read the message that it shows."""
-        expect(self.step).to_have_value(str(step))
+        expect(self.step).to_have_value(str(step), timeout=WAIT_MS)
         return self.message.inner_text()
 
 
@@ -169,7 +170,7 @@ def test_a_lesson_shows_its_pictures_before_anything_was_run(page: Page, lab: La
     open_lesson(page, lab)
     picture = page.get_by_role("img", name=re.compile(r"\w+ \w+")).filter(has=page.locator("svg")).first
     picture.scroll_into_view_if_needed()
-    expect(picture).to_be_visible()
+    expect(picture).to_be_visible(timeout=WAIT_MS)
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
@@ -222,5 +223,5 @@ def test_keys_meant_for_the_player_do_not_reach_the_notebook(page: Page, lab: La
         page.keyboard.press(key)
     page.keyboard.press("End")
     steps = player.get_by_role("spinbutton", name="Go to step")
-    expect(steps).to_have_value(steps.get_attribute("max") or "")
+    expect(steps).to_have_value(steps.get_attribute("max") or "", timeout=WAIT_MS)
     assert cells.count() == before
