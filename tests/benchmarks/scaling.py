@@ -5,8 +5,8 @@
 Each size is measured in a process of its own, whose peak memory is that run's; the recording and what is made
 of it (frames, JSON Lines) count as part of the run. POSIX only: Windows tells no such peak.
 
-Prints JSON: `sizes`, with `calls`, `us_per_call` and `bytes_per_call` (memory), and how much dearer a call is in
-the largest run than in the smallest: `time_growth`, `memory_growth`. In proportion: both near 1, or below.
+Prints JSON: `sizes`, with `calls`, `us_per_call` and `bytes_per_call` (memory), and how much dearer a call is
+in the largest run than in the smallest: `time_growth`, `memory_growth`. In proportion: both near 1, or below.
 """
 
 from __future__ import annotations

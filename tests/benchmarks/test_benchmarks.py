@@ -1,4 +1,4 @@
-"""The benchmarks run, and print what they say. No test asks how fast anything is: that takes a quiet machine."""
+"""The benchmarks run, and print what they say. No test asks how fast it is: that takes a quiet machine."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import anyio
 import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters
+from mcp_types import PromptReference
 
 from mcpsim import Client, ErrorResponse, Notification, ProtocolError, Request, Response
 from mcpsim.live import record
@@ -37,6 +38,10 @@ def ours(era: str = "both") -> list[str]:
 THEIRS = [sys.executable, str(HERE / "sdk_server.py")]
 
 
+# The text of a result, and whether it is a tool error; or the code of a protocol error.
+Outcome = tuple[str, bool] | int
+
+
 class Peer(Protocol):
     """What the story needs of a client, whoever wrote it."""
 
@@ -46,12 +51,10 @@ class Peer(Protocol):
 
     async def call(
         self, name: str, arguments: dict[str, Any], on_progress: Callable[..., Any] | None = None
-    ) -> tuple[str, bool]:
-        """The text of the result, and whether it is a tool error."""
-        ...
+    ) -> Outcome: ...
 
-    async def error_of(self, name: str) -> int:
-        """The code of the protocol error on calling a tool."""
+    async def complete(self) -> int:
+        """The code of the protocol error on `completion/complete`, which neither server offers."""
         ...
 
 
@@ -68,13 +71,19 @@ class Ours:
 
     async def call(
         self, name: str, arguments: dict[str, Any], on_progress: Callable[..., Any] | None = None
-    ) -> tuple[str, bool]:
-        result = await self.client.call_tool(name, arguments, on_progress=on_progress)
+    ) -> Outcome:
+        try:
+            result = await self.client.call_tool(name, arguments, on_progress=on_progress)
+        except ProtocolError as error:
+            return error.code
         return result.content[0].text, bool(result.is_error)
 
-    async def error_of(self, name: str) -> int:
+    async def complete(self) -> int:
+        reference = {"type": "ref/prompt", "name": "letter"}
         with pytest.raises(ProtocolError) as caught:
-            await self.client.call_tool(name, {})
+            await self.client.request(
+                "completion/complete", {"ref": reference, "argument": {"name": "to", "value": ""}}
+            )
         return caught.value.code
 
 
@@ -91,19 +100,22 @@ class Theirs:
 
     async def call(
         self, name: str, arguments: dict[str, Any], on_progress: Callable[..., Any] | None = None
-    ) -> tuple[str, bool]:
+    ) -> Outcome:
         async def show(progress: float, total: float | None, message: str | None) -> None:
             assert on_progress is not None
             on_progress(progress, total, message)
 
-        result = await self.client.call_tool(
-            name, arguments, progress_callback=None if on_progress is None else show
-        )
+        try:
+            result = await self.client.call_tool(
+                name, arguments, progress_callback=None if on_progress is None else show
+            )
+        except mcp.MCPError as error:
+            return error.error.code
         return result.content[0].text, bool(result.is_error)
 
-    async def error_of(self, name: str) -> int:
+    async def complete(self) -> int:
         with pytest.raises(mcp.MCPError) as caught:
-            await self.client.call_tool(name, {})
+            await self.client.complete(PromptReference(name="letter"), {"name": "to", "value": ""})
         return caught.value.error.code
 
 
@@ -113,13 +125,14 @@ class Seen:
 
     version: str
     tools: list[str]
-    sum: tuple[str, bool]
-    counted: tuple[str, bool]
+    sum: Outcome
+    counted: Outcome
     progress: list[tuple[float, float | None, str | None]]
-    refused: tuple[str, bool]
-    unknown: int
+    refused: Outcome
+    unknown_tool: Outcome
+    not_offered: int
     gave_up: bool
-    after: tuple[str, bool]
+    after: Outcome
 
 
 async def the_story(peer: Peer) -> Seen:
@@ -129,16 +142,33 @@ async def the_story(peer: Peer) -> Seen:
     progress: list[tuple[float, float | None, str | None]] = []
     counted = await peer.call("count", {"to": 3}, lambda *step: progress.append(step))
     refused = await peer.call("refuse", {"reason": "no reason"})
-    unknown = await peer.error_of("no_such_tool")
+    unknown_tool = await peer.call("no_such_tool", {})
+    not_offered = await peer.complete()
     with anyio.move_on_after(0.3) as scope:
         await peer.call("wait_long", {})
     after = await peer.call("add", {"a": 1, "b": 2})
     return Seen(
-        peer.version, tools, total, counted, progress, refused, unknown, scope.cancelled_caught, after
+        peer.version,
+        tools,
+        total,
+        counted,
+        progress,
+        refused,
+        unknown_tool,
+        not_offered,
+        scope.cancelled_caught,
+        after,
     )
 
 
-def assert_it_went_well(seen: Seen, version: str) -> None:
+# Both revisions list an unknown tool among the protocol errors (-32602), and so does our server. The SDK's
+# MCPServer answers with a tool error, in both.
+# https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
+# https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling
+UNKNOWN_TOOL: dict[str, Outcome] = {"ours": -32602, "theirs": ("Unknown tool: no_such_tool", True)}
+
+
+def assert_it_went_well(seen: Seen, version: str, server: str) -> None:
     assert seen.version == version
     assert sorted(seen.tools) == ["add", "count", "refuse", "wait_long"]
     assert seen.sum == ("42", False)
@@ -147,7 +177,8 @@ def assert_it_went_well(seen: Seen, version: str) -> None:
     text, is_error = seen.refused
     assert is_error
     assert text.endswith("Refused: no reason")
-    assert seen.unknown == -32602
+    assert seen.unknown_tool == UNKNOWN_TOOL[server]
+    assert seen.not_offered == -32601
     assert seen.gave_up
     assert seen.after == ("3", False)
 
@@ -164,7 +195,14 @@ OPENINGS = {
     ("auto", "modern"): ["server/discover"],
     ("auto", "legacy"): ["server/discover", "initialize", "notifications/initialized"],
 }
-CALLS = ["tools/list", *["tools/call"] * 5, "notifications/cancelled", "tools/call"]
+CALLS = [
+    "tools/list",
+    *["tools/call"] * 4,
+    "completion/complete",
+    "tools/call",
+    "notifications/cancelled",
+    "tools/call",
+]
 
 
 def play_ours(mode: Any, command: list[str]) -> tuple[Seen, Recording]:
@@ -216,10 +254,10 @@ def test_the_official_sdk_and_we_understand_each_other(
     client: str, mode: str, check_recording: Callable[[Recording], None]
 ) -> None:
     if client == "theirs":
-        assert_it_went_well(play_theirs(mode, ours()), ENDS_WITH[mode])
+        assert_it_went_well(play_theirs(mode, ours()), ENDS_WITH[mode], "ours")
         return
     seen, recording = play_ours(mode, THEIRS)
-    assert_it_went_well(seen, ENDS_WITH[mode])
+    assert_it_went_well(seen, ENDS_WITH[mode], "theirs")
     assert_our_wire_is_right(recording, mode, "both")
     check_recording(recording)
 
@@ -229,7 +267,7 @@ def test_our_client_finds_out_what_our_server_is(
     server_era: str, check_recording: Callable[[Recording], None]
 ) -> None:
     seen, recording = play_ours("auto", ours(server_era))
-    assert_it_went_well(seen, LEGACY if server_era == "legacy" else MODERN)
+    assert_it_went_well(seen, LEGACY if server_era == "legacy" else MODERN, "ours")
     assert_our_wire_is_right(recording, "auto", server_era)
     check_recording(recording)
 
@@ -237,4 +275,4 @@ def test_our_client_finds_out_what_our_server_is(
 @pytest.mark.parametrize("server_era", ["legacy", "modern"])
 def test_their_client_finds_out_what_our_server_is(server_era: str) -> None:
     seen = play_theirs("auto", ours(server_era))
-    assert_it_went_well(seen, LEGACY if server_era == "legacy" else MODERN)
+    assert_it_went_well(seen, LEGACY if server_era == "legacy" else MODERN, "ours")
