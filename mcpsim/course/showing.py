@@ -28,7 +28,8 @@ GAP: Final = "   "
 
 
 def show(run: Run | Recording, message: str, *, nth: int = 1) -> None:
-    """Print one message of a run in full: the HTTP head, where it has one, and the body as indented JSON.
+    """Print one message of a run in full: who sent it and when, the HTTP head where it has one, and the body
+    as indented JSON.
 
     Args:
         run: a run, or its recording.
@@ -111,6 +112,7 @@ def _named(recording: Recording) -> Iterator[tuple[str, Frame]]:
 
 
 def _lines(frame: Frame) -> Iterator[str]:
+    yield f"{frame.sender} → {frame.receiver}, {frame.sent_us / 1000:g} ms"
     head = frame.head
     if head is not None:
         yield f"HTTP {head['status']}" if "status" in head else f"{head.get('method')} {head.get('path')}"
