@@ -33,7 +33,9 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
             return one_line(str(detail.get("text", "")), NOTE), ""
         if step.event.kind == events.CLOSED:
             how = str(detail.get("how", ""))
-            return f"closes {event_name(step.event)}", "" if how == "closed" else one_line(how, 60)
+            return f"closes {event_name(step.event)}", "" if how in ("closed", "aborted") else one_line(
+                how, 60
+            )
         return "stops the work", one_line(str(detail.get("name", "")), 60)
     message = frame.parsed
     head = _head_label(frame.head)

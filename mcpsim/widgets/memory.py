@@ -32,13 +32,15 @@ def memory_of(recording: Recording, steps: Steps) -> list[dict[str, Any]]:
         else:
             history.append(entry)
     parties = [party for party, _ in states]
+    lanes = {party: place for place, party in enumerate(recording.parties)}
+    in_order = sorted(states.items(), key=lambda item: (lanes.get(item[0][0], len(lanes)), item[0][1]))
     return [
         {
             "party": lane_name(party),
             "connection": connection if parties.count(party) > 1 else 0,
             "at": _snapshots(history),
         }
-        for (party, connection), history in states.items()
+        for (party, connection), history in in_order
     ]
 
 

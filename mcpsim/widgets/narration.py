@@ -89,7 +89,11 @@ class Narrator:
     def __init__(self, recording: Recording, conversation: Conversation, steps: Steps) -> None:
         self._conversation = conversation
         self._step_of_frame = {step.frame.number: step.number for step in steps.all if step.frame}
-        self._several = len({event.connection for event in recording.events if event.frame}) > 1
+        self._stdin_closed = {
+            event.connection: index
+            for index, event in reversed(tuple(enumerate(recording.events)))
+            if event.kind == events.CLOSED and (event.detail or {}).get("what") == "stdin"
+        }
 
     def tell(self, step: Step) -> Narration:
         """The sentence and the rule of one step."""
@@ -108,7 +112,8 @@ class Narrator:
     def _frame(self, frame: Frame, reading: Reading) -> Narration:
         facts = _party_facts(frame.sender, frame.receiver)
         facts |= _message_facts(frame, reading)
-        told = _narration(_rules_of(frame, reading), _keys(frame, reading), facts)
+        opening = self._conversation.openings.get(frame.exchange)
+        told = _narration(_rules_of(frame, reading), _keys(frame, reading, opening), facts)
         more = "".join(self._fate(frame, reading))
         if frame.fate == "dropped" and frame.parsed is not None:
             waits = isinstance(frame.parsed, Request | Response | ErrorResponse)
@@ -141,6 +146,8 @@ class Narrator:
         facts["what"] = _CLOSED_THINGS.get(what, one_line(what, SHORT))
         facts["target"] = target(call)
         facts["reason"] = f" ({one_line(how, SHORT)})" if how and how not in ("closed", "aborted") else ""
+        if what == "stdout" and self._stdin_closed.get(event.connection, step.index) < step.index:
+            return _narration(era, ("closed stdout at shutdown",), facts)
         if what != "exchange":
             return _narration(era, (f"closed {what}", "closed"), facts)
         waiting = call is not None and call.ended is None
@@ -195,7 +202,7 @@ def _rules_of(frame: Frame, reading: Reading) -> str:
     return reading.era
 
 
-def _keys(frame: Frame, reading: Reading) -> tuple[str, ...]:
+def _keys(frame: Frame, reading: Reading, opening: Frame | None) -> tuple[str, ...]:
     message = frame.parsed
     match message:
         case Request():
@@ -207,7 +214,7 @@ def _keys(frame: Frame, reading: Reading) -> tuple[str, ...]:
         case ErrorResponse():
             return tuple(_error_keys(frame, message, reading))
         case _:
-            return tuple(_wire_keys(frame, reading))
+            return tuple(_wire_keys(frame, reading, opening))
 
 
 def _request_keys(request: Request, reading: Reading) -> Iterator[str]:
@@ -296,7 +303,7 @@ def _error_keys(frame: Frame, message: ErrorResponse, reading: Reading) -> Itera
     yield "error"
 
 
-def _wire_keys(frame: Frame, reading: Reading) -> Iterator[str]:
+def _wire_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterator[str]:
     side = "server" if reading.from_server else "client"
     if reading.kind == STDERR:
         yield "stderr"
@@ -310,10 +317,10 @@ def _wire_keys(frame: Frame, reading: Reading) -> Iterator[str]:
         yield f"malformed {'http' if frame.is_http else 'stdio'} from {side}"
         yield "malformed"
     elif reading.kind == HTTP:
-        yield from _http_keys(frame)
+        yield from _http_keys(frame, opening)
 
 
-def _http_keys(frame: Frame) -> Iterator[str]:
+def _http_keys(frame: Frame, opening: Frame | None) -> Iterator[str]:
     head = frame.head
     if head is None or ("status" not in head and "method" not in head):
         yield "http event"
@@ -325,6 +332,11 @@ def _http_keys(frame: Frame) -> Iterator[str]:
         yield "http request"
         return
     status = head.get("status", 0)
+    asked = opening.head.get("method") if opening is not None and opening.head is not None else "POST"
+    if asked == "DELETE" and 200 <= status < 300:
+        yield "http DELETE answered"
+    if opening is not None and isinstance(opening.parsed, Notification) and 200 <= status < 300:
+        yield "http 202" if status == 202 else "http not 202"
     yield f"http {status}"
     if status >= 400:
         yield "http error"

@@ -415,6 +415,16 @@ WIRE: Final[Mapping[str, Line]] = {
         "An accepted notification or response MUST be answered with `202 Accepted`, and nothing more.",
         "basic/transports#sending-messages-to-the-server",
     ),
+    "http not 202": Line(
+        "{Sender} answers the notification with the status {status}.",
+        "An accepted notification MUST be answered with `202 Accepted`, and nothing more.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "http DELETE answered": Line(
+        "{Sender} ends the session, as {receiver} asked.",
+        "From now on a request with the id of this session MUST be answered with 404.",
+        "basic/transports#session-management",
+    ),
     "http 403": Line(
         "{Sender} refuses the request with the status 403.",
         "A request with an `Origin` header that is not valid MUST be answered with 403. This keeps web "
@@ -461,6 +471,12 @@ WIRE: Final[Mapping[str, Line]] = {
     "closed stdout": Line(
         "{Sender} closes its standard output.",
         "A server MAY begin the shutdown so. What the handshake agreed on is gone with the connection.",
+        "basic/lifecycle#shutdown",
+    ),
+    "closed stdout at shutdown": Line(
+        "{Sender} closes its standard output and exits.",
+        "After closing the standard input the client SHOULD wait for the server to exit, and SHOULD send "
+        "SIGTERM if it does not within a reasonable time.",
         "basic/lifecycle#shutdown",
     ),
     "closed exchange by client": Line(

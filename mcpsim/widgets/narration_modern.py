@@ -472,6 +472,16 @@ WIRE: Final[Mapping[str, Line]] = {
         "An accepted notification MUST be answered with `202 Accepted`, and nothing more.",
         "basic/transports/streamable-http#sending-messages",
     ),
+    "http not 202": Line(
+        "{Sender} answers the notification with the status {status}.",
+        "An accepted notification MUST be answered with `202 Accepted`, and nothing more.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "http DELETE answered": Line(
+        "{Sender} answers the HTTP DELETE with the status {status}.",
+        "There is no session to end: a server that speaks only the modern protocol SHOULD answer 405.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
     "http 403": Line(
         "{Sender} refuses the request with the status 403.",
         "A request with an `Origin` header that is not valid MUST be answered with 403. This keeps web "
@@ -515,6 +525,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "A server MAY begin the shutdown so. If it ends unexpectedly, the client SHOULD start it again; "
         "requests in flight are lost, and can simply be sent again.",
         "basic/transports/stdio#unexpected-termination",
+    ),
+    "closed stdout at shutdown": Line(
+        "{Sender} closes its standard output and exits.",
+        "A server SHOULD exit promptly when its standard input is closed. If it does not, the client can end "
+        "the process.",
+        "basic/transports/stdio#shutdown",
     ),
     "closed exchange by client": Line(
         "{Sender} closes the response stream of {target} before the answer has come{reason}.",

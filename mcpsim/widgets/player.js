@@ -40,18 +40,23 @@ const KEYS = [
   ["→", "one step forward"],
   ["End", "to the last step"],
   ["↑ ↓", "along the list of messages"],
-  ["0–9 or g", "type a step number, then Enter"],
+  ["0–9, g", "type a step number, then Enter"],
   ["+ −", "faster, slower"],
   ["h", "hide what comes next"],
   ["t", "messages as a table"],
-  ["1–3 with Alt", "Message, Raw bytes, Memory"],
+  ["Alt + 1–3", "Message, Raw bytes, Memory"],
   ["?", "this help; Esc closes it"],
 ];
 
 // ---------------------------------------------------------------------------------------- small helpers
 
 function html(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+  const node = fill(document.createElement(tag), attributes, children);
+  // JupyterLab takes the keys b, h and others for its own. It looks for this mark from the element that has
+  // the focus upwards, and stops at the first that fits a shortcut: so whatever can have the focus needs it.
+  const focusable = ["button", "input", "select", "a"].includes(tag) || "tabindex" in attributes;
+  if (focusable || attributes.role === "option") node.setAttribute("data-lm-suppress-shortcuts", "true");
+  return node;
 }
 
 function svg(tag, attributes = {}, ...children) {
@@ -197,7 +202,6 @@ class View {
       class: "mcpsim-player",
       role: "region",
       tabindex: "-1",
-      "data-lm-suppress-shortcuts": "true",
     });
     el.replaceChildren(this.root);
     this.build();
@@ -273,7 +277,8 @@ class View {
       return this.handled(event);
     }
     if (event.altKey) {
-      const tab = ["message", "raw", "memory"][Number(event.key) - 1];
+      // The key and not the character: with Alt some keyboards write other characters than digits.
+      const tab = { Digit1: "message", Digit2: "raw", Digit3: "memory" }[event.code];
       if (!tab) return;
       this.showTab(tab);
       return this.handled(event);

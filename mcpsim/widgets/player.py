@@ -55,8 +55,16 @@ class Player(anywidget.AnyWidget):
 
     @property
     def recording(self) -> Recording:
-        """What is played."""
+        """What is played. Another recording may take its place: the cursor stays where it is, if it can."""
         return self._recording
+
+    @recording.setter
+    def recording(self, recording: Recording) -> None:
+        cursor = self.cursor
+        self._recording = recording
+        with self.hold_sync():
+            self.data = player_data(recording)
+            self.cursor = cursor
 
     @property
     def steps(self) -> int:

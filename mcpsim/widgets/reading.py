@@ -93,12 +93,14 @@ class Conversation:
         calls: the requests, in the order of sending.
         closings: for the index of a `closed` event, the request whose stream was closed.
         eras: the era of each connection as it was last seen.
+        openings: for each HTTP exchange, the frame that opened it.
     """
 
     readings: Mapping[int, Reading]
     calls: tuple[Call, ...]
     closings: Mapping[int, Call]
     eras: Mapping[int, str]
+    openings: Mapping[int, Frame]
 
 
 def read(recording: Recording) -> Conversation:
@@ -148,7 +150,11 @@ class _Reader:
                 # Under legacy rules a lost connection says nothing about the request.
                 if call.era == MODERN and event.party == call.sender:
                     _end(call, index, CANCELLED)
-        return Conversation(readings, tuple(self.calls), closings, self.eras)
+        openings: dict[int, Frame] = {}
+        for frame in self.recording.frames:
+            if "method" in (frame.head or {}):
+                openings.setdefault(frame.exchange, frame)
+        return Conversation(readings, tuple(self.calls), closings, self.eras, openings)
 
     def _first_impressions(self) -> None:
         # Messages without a mark of their era belong to the era that their connection shows first.

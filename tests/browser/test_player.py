@@ -441,9 +441,13 @@ def test_keys_stay_within_the_player(play, made):
     page.evaluate("window.heard = []; document.addEventListener('keydown', e => window.heard.push(e.key))")
     for key in ("ArrowRight", "b", "Home", "h", "3", "Enter", "?"):
         page.keyboard.press(key)
-    # A key that means nothing here goes on; JupyterLab lets it be because of the attribute on the root.
+    # A key that means nothing here goes on. JupyterLab leaves it alone where the focused element says so.
     assert page.evaluate("window.heard") == ["b"]
-    expect(page.locator(".mcpsim-player")).to_have_attribute("data-lm-suppress-shortcuts", "true")
+    focusable = "button, input, select, a, [tabindex], [role=option]"
+    root = page.locator(".mcpsim-player")
+    assert root.locator(focusable).count() > 30
+    assert root.locator(f":is({focusable}):not([data-lm-suppress-shortcuts])").count() == 0
+    expect(root).to_have_attribute("data-lm-suppress-shortcuts", "true")
 
 
 MODEL = """data => {
@@ -486,6 +490,10 @@ def test_two_views_of_one_model(page, made):
     button(page, "Play").last.click()
     page.clock.run_for(1_700)
     expect(fields.nth(0)).to_have_value("3")
+    # Another recording is shown in all views, from where its cursor is.
+    page.evaluate("data => window.model.set('data', data)", player_data(made.dropped()))
+    expect(page.locator(".mcpsim-title")).to_have_text(["Messages that get lost"] * 2)
+    expect(page.locator(".mcpsim-where").first).to_contain_text("Step 3 of 8")
     # A view that goes takes its listeners along, and the clock stops with the model.
     page.evaluate("window.remove[0]()")
     expect(page.locator(".mcpsim-player")).to_have_count(1)
@@ -547,14 +555,34 @@ def test_two_thousand_messages_draw_only_what_is_seen(play, made, capsys):
 # ------------------------------------------------------------------------------------------ sight and motion
 
 
+# The colours that JupyterLab's two themes bring along.
+LAB = {
+    "light": "--jp-layout-color1: #fff; --jp-layout-color2: #eee; --jp-content-font-color1: rgba(0,0,0,.87)",
+    "dark": "--jp-layout-color1: #212121; --jp-layout-color2: #424242; --jp-content-font-color1: #fff",
+}
+
+
+@pytest.mark.parametrize("lab", [False, True])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_of_the_text(play, made, scheme):
+def test_contrast_of_the_text(play, made, scheme, lab):
     page = play(made.legacy_handshake(), cursor=6)
-    page.emulate_media(color_scheme=scheme)
-    for tab in ("Alt+1", "Alt+3"):
-        page.keyboard.press(tab)
-        low = page.evaluate(CONTRAST)
-        assert low == [], low
+    # In JupyterLab its theme counts, not what the system prefers.
+    page.emulate_media(color_scheme={"light": "dark", "dark": "light"}[scheme] if lab else scheme)
+    if lab:
+        page.evaluate(
+            """([theme, style]) => {
+                document.body.dataset.jpThemeLight = String(theme === 'light');
+                for (const each of style.split('; ')) document.body.style.setProperty(...each.split(': '));
+            }""",
+            [scheme, LAB[scheme]],
+        )
+    ground = page.locator(".mcpsim-player").evaluate("e => getComputedStyle(e).backgroundColor")
+    expected = {"light": "rgb(255, 255, 255)", "dark": "rgb(33, 33, 33)" if lab else "rgb(22, 25, 29)"}
+    assert ground == expected[scheme]
+    page.keyboard.press("?")
+    for key in ("Alt+1", "Alt+2", "Alt+3", "t"):
+        page.keyboard.press(key)
+        assert page.evaluate(CONTRAST) == []
 
 
 # For every piece of text: its colour against the nearest ground that is not transparent.

@@ -184,6 +184,14 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     "http DELETE": lambda s: s.http(("client", "server"), {"method": "DELETE"}),
     "http request": lambda s: s.http(("client", "server"), {"method": "POST"}),
     "http 202": lambda s: s.http(("server", "client"), {"status": 202}),
+    "http not 202": lambda s: (
+        s.http(("client", "server"), POST, b'{"jsonrpc":"2.0","method":"notifications/x"}'),
+        s.http(("server", "client"), {"status": 200}),
+    ),
+    "http DELETE answered": lambda s: (
+        s.http(("client", "server"), {"method": "DELETE"}),
+        s.http(("server", "client"), {"status": 200}),
+    ),
     "http 403": lambda s: s.http(("server", "client"), {"status": 403}),
     "http 404": lambda s: s.http(("server", "client"), {"status": 404}),
     "http 405": lambda s: s.http(("server", "client"), {"status": 405}),
@@ -193,6 +201,7 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     "http response": lambda s: s.http(("server", "client"), {"status": 200}),
     "closed stdin": lambda s: s.close("client", "stdin"),
     "closed stdout": lambda s: s.close("server", "stdout"),
+    "closed stdout at shutdown": lambda s: (s.close("client", "stdin"), s.close("server", "stdout")),
     "closed": lambda s: s.close("client", "socket"),
     "closed exchange": lambda s: s.close("server", "exchange", exchange=1),
     "closed exchange by client": lambda s: (s.post(), s.close("client", "exchange", "aborted", exchange=1)),

@@ -197,6 +197,13 @@ def test_the_cursor_stays_within_the_recording(made):
     assert Player(made.empty()).cursor == 0
 
 
+def test_another_recording_takes_the_place(made):
+    player = Player(made.legacy_handshake(), cursor=13)
+    player.recording = made.dropped()
+    assert (player.recording.title, player.steps, player.cursor) == ("Messages that get lost", 8, 8)
+    assert player.data == player_data(made.dropped())
+
+
 @pytest.mark.parametrize("speed", [0, -1, float("nan")])
 def test_a_speed_that_makes_no_sense_is_refused(made, speed):
     player = Player(made.empty())
