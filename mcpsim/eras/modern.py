@@ -209,12 +209,16 @@ async def run_handler(visit: Visit) -> dict[str, Any]:
 
 def forget(visit: Visit) -> None:
     """Drop everything that came with the request: the next one brings its own."""
+    visit.data = b""
+    visit.headers = None
     visit.message = None
+    visit.request = Request("", "", None)
     visit.params = {}
     visit.meta = {}
     visit.version = ""
     visit.capabilities = {}
     visit.principal = ""
+    visit.route = None
     visit.arguments = None
     visit.context = None
 
