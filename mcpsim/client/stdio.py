@@ -44,6 +44,13 @@ class StdioWire:
         tasks.start_soon(self._read, deliver, name="client: read")
 
     async def _read(self, deliver: Deliver) -> None:
+        try:
+            await self._read_lines(deliver)
+        finally:
+            # Also where the client was cancelled: closing waits for this.
+            self._ended.set()
+
+    async def _read_lines(self, deliver: Deliver) -> None:
         lines = LineReader()
         ended = ConnectionClosed("The server closed the connection before it answered.")
         with self._reading:
@@ -66,7 +73,6 @@ class StdioWire:
         self._failure = ended
         for pending in tuple(self._waiting):
             pending.fail(ended)
-        self._ended.set()
 
     async def _take(self, deliver: Deliver, line: bytes | FramingError) -> None:
         if isinstance(line, FramingError):
