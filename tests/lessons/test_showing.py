@@ -106,6 +106,14 @@ def test_the_table_says_what_the_state_machine_does() -> None:
     assert rows == expected
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_recordings_of_a_real_server_can_be_read(era: str) -> None:
+    recording = recorded(f"sdk_server_{era}")
+    assert recording.header["source"] == "live"
+    assert recording.header["era"] == {"client": era}
+    assert len(recording.frames) > 8
+
+
 def test_a_recording_that_is_not_there_is_refused() -> None:
     with pytest.raises(LookupError, match="no recording of the name 'sdk_server'"):
         recorded("sdk_server")
