@@ -39,8 +39,8 @@ MAX_OUTPUT_BYTES: Final = 64_000_000
 MAX_OUTPUT_LINES: Final = 400_000
 
 _POLL_S: Final = 0.005
-_LAST_WORDS_S: Final = 1.0
-_PIPES_S: Final = 0.5
+_LAST_WORDS_S: Final = 2.0
+_PIPES_S: Final = 1.0
 _WRITE_S: Final = 1.0
 _SHOWN_LINES: Final = 5
 _SHOWN_CHARACTERS: Final = 200

@@ -30,6 +30,12 @@ def load(path: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def load_beside() -> Callable[[str], ModuleType]:
+    """Load a file of this folder as a module."""
+    return lambda name: load(HERE / name)
+
+
+@pytest.fixture(scope="session")
 def program() -> Callable[[str], list[str]]:
     """The command that runs a piece of Python as a server."""
     return lambda source: [*PYTHON, textwrap.dedent(source)]

@@ -19,7 +19,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import PromptReference
 
 from mcpsim import Client, ErrorResponse, Notification, ProtocolError, Request, Response
-from mcpsim.live import record
+from mcpsim.live import ShutdownTimes, record
 from mcpsim.recording import Recording
 
 HERE = Path(__file__).parent
@@ -207,7 +207,10 @@ CALLS = [
 
 def play_ours(mode: Any, command: list[str]) -> tuple[Seen, Recording]:
     client = Client("our-client", era=mode, probe_timeout_s=PATIENT_S)
-    run = record(lambda client: the_story(Ours(client)), command=command, cwd=HERE, client=client)
+    times = ShutdownTimes(exit_s=PATIENT_S)
+    run = record(
+        lambda client: the_story(Ours(client)), command=command, cwd=HERE, client=client, times=times
+    )
     return run.value, run.recording
 
 

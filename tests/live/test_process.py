@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
 from mcpsim import Client, ConnectionClosed, NegotiationFailed, RequestTimeout
-from mcpsim.live import ShutdownTimes, connect_stdio, record
+from mcpsim.live import ShutdownTimes, connect_stdio
 from mcpsim.live import process as process_module
+from mcpsim.live import record as live_record
 from mcpsim.recording import Recording
 
 Program = Callable[[str], list[str]]
@@ -21,6 +26,9 @@ RESULT = (
 )
 ANSWERS_ONCE = f"import sys; sys.stdin.readline(); print('{RESULT}'); sys.stdin.read()"
 QUICK = ShutdownTimes(exit_s=0.2, terminate_s=0.2)
+# A busy machine needs longer for everything; what is tested is how a process ends, not how fast.
+PATIENT = ShutdownTimes(exit_s=60)
+record = partial(live_record, times=PATIENT)
 
 
 async def list_tools(client: Client) -> Any:
@@ -121,7 +129,7 @@ def test_a_cancelled_call_that_was_never_written_is_not_recorded(program: Progra
     assert [frame.parsed.method for frame in run.recording.frames] == ["notifications/cancelled"]
 
 
-def test_the_environment_and_the_folder(program: Program, tmp_path: Any) -> None:
+def test_the_environment_and_the_folder(program: Program, tmp_path: Path) -> None:
     run = record(
         list_tools,
         command=program("import os, sys; print(sorted(os.environ), os.getcwd(), file=sys.stderr)"),
@@ -147,7 +155,7 @@ def test_record_works_inside_of_a_running_loop(program: Program) -> None:
 
 def test_a_session_gives_the_client_and_then_the_recording(program: Program) -> None:
     async def main() -> None:
-        session = connect_stdio(program(ANSWERS_ONCE), title="By hand")
+        session = connect_stdio(program(ANSWERS_ONCE), title="By hand", times=PATIENT)
         assert session.pid is None
         async with session as entered:
             assert entered is session
@@ -234,24 +242,39 @@ def test_a_server_that_is_gone_when_the_next_message_is_sent(program: Program) -
     assert run.recording.frames[-1].fate == "dropped"
 
 
+def timeout_after(frames: int, command: list[str]) -> tuple[str, Recording]:
+    """What the client says when no answer comes, after so many lines came from the server."""
+
+    async def main() -> tuple[str, Recording]:
+        session = connect_stdio(command, client=impatient(), times=PATIENT)
+        try:
+            async with session:
+                with anyio.fail_after(60):
+                    while len(session.recording.frames) < frames:
+                        await anyio.sleep(0.01)
+                await session.client.list_tools()
+        except RequestTimeout as error:
+            return str(error), session.recording
+        raise AssertionError("The server answered.")
+
+    return anyio.run(main)
+
+
 def test_a_server_that_writes_garbage(program: Program) -> None:
-    command = program("import sys; print('Ready \\x1b[31mnow'); sys.stdin.read()")
-    run = record(list_tools, command=command, client=impatient(), check=False)
-    assert isinstance(run.error, RequestTimeout)
-    assert "within 0.3 s" in str(run.error)
-    assert "The last line on its stdout is no message: 'Ready \N{REPLACEMENT CHARACTER}[31mnow'" in str(
-        run.error
-    )
-    assert from_server(run.recording) == [b"Ready \x1b[31mnow\n"]
+    text, recording = timeout_after(1, program("import sys; print('Ready \x1b[31mnow'); sys.stdin.read()"))
+    assert "within 0.3 s" in text
+    assert "The last line on its stdout is no message: 'Ready \N{REPLACEMENT CHARACTER}[31mnow'" in text
+    assert from_server(recording) == [b"Ready \x1b[31mnow\n"]
 
 
 def test_a_server_that_never_answers(program: Program) -> None:
-    command = program("import sys; print('thinking', file=sys.stderr); sys.stdin.read()")
-    run = record(list_tools, command=command, client=impatient(), check=False)
-    assert isinstance(run.error, RequestTimeout)
-    assert str(run.error).endswith("The server's process still runs. Its last lines on stderr:\n  thinking")
-    assert [frame.parsed.method for frame in run.recording.frames[:2] if not frame.channel] != []
-    assert run.recording.frames[-1].parsed.method == "notifications/cancelled"
+    text, recording = timeout_after(
+        2, program("import sys; sys.stderr.write('thinking\\nhard\\n'); sys.stdin.read()")
+    )
+    assert text.startswith("No answer to tools/list #1 within 0.3 s")
+    assert text.endswith("The server's process still runs. Its last lines on stderr:\n  thinking\n  hard")
+    request, cancelled = (frame.parsed for frame in recording.frames if frame.sender == "client")
+    assert (request.method, cancelled.method) == ("tools/list", "notifications/cancelled")
 
 
 def test_a_server_that_never_answers_a_probe_nor_a_handshake(program: Program) -> None:
@@ -361,16 +384,24 @@ class Broke(Exception):
     """What the story raises."""
 
 
+def waits(stubborn: bool, program: Program) -> tuple[list[str], ShutdownTimes, int]:
+    """A server that says nothing; how long to wait for it; and how it will end."""
+    if stubborn:
+        return program("import time; time.sleep(60)"), QUICK, -15
+    return program("import sys; sys.stdin.read()"), PATIENT, 0
+
+
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_a_story_that_raises(program: Program, is_gone: Callable[[int | None], bool], stubborn: bool) -> None:
+    command, times, end = waits(stubborn, program)
+
     async def main() -> None:
-        command = program("import sys, time; sys.stdin.read(); " + "time.sleep(60)" * stubborn)
-        session = connect_stdio(command, times=QUICK)
+        session = connect_stdio(command, times=times)
         with pytest.raises(Broke):
             async with session:
                 raise Broke
         assert is_gone(session.pid)
-        assert session.exit_code == (-15 if stubborn else 0)
+        assert session.exit_code == end
 
     anyio.run(main)
 
@@ -379,15 +410,17 @@ def test_a_story_that_raises(program: Program, is_gone: Callable[[int | None], b
 def test_a_story_that_is_cancelled(
     program: Program, is_gone: Callable[[int | None], bool], stubborn: bool
 ) -> None:
+    command, times, end = waits(stubborn, program)
+
     async def main() -> None:
-        command = program("import sys, time; sys.stdin.read(); " + "time.sleep(60)" * stubborn)
-        session = connect_stdio(command, times=QUICK)
-        with anyio.move_on_after(0.2) as scope:
+        session = connect_stdio(command, times=times)
+        with anyio.CancelScope() as scope:
             async with session:
+                scope.deadline = anyio.current_time() + 0.1
                 await session.client.list_tools()
         assert scope.cancelled_caught
         assert is_gone(session.pid)
-        assert session.exit_code == (-15 if stubborn else 0)
+        assert session.exit_code == end
         methods = [frame.parsed.method for frame in session.recording.frames]
         assert methods == ["tools/list", "notifications/cancelled"]
 
@@ -395,13 +428,39 @@ def test_a_story_that_is_cancelled(
 
 
 def test_a_handshake_that_is_cancelled(program: Program, is_gone: Callable[[int | None], bool]) -> None:
+    command, times, end = waits(False, program)
+    session = connect_stdio(command, era="legacy", times=times)
+
+    async def stop(scope: anyio.CancelScope) -> None:
+        while not session.recording.frames:
+            await anyio.sleep(0.01)
+        scope.cancel()
+
     async def main() -> None:
-        session = connect_stdio(program("import sys; sys.stdin.read()"), era="legacy", times=QUICK)
-        with anyio.move_on_after(0.2):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop, tasks.cancel_scope)
             await session.__aenter__()
-        assert is_gone(session.pid)
 
     anyio.run(main)
+    assert is_gone(session.pid)
+    assert session.exit_code == end
+
+
+def test_ctrl_c_in_the_calling_thread(
+    program: Program, is_gone: Callable[[int | None], bool], tmp_path: Path
+) -> None:
+    tells = tmp_path / "pid"
+    command = program("import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); sys.stdin.read()")
+
+    async def story(client: Client) -> None:
+        while not (tells.exists() and tells.read_text(encoding="ascii")):
+            await anyio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        record(story, command=[*command, str(tells)])
+    assert is_gone(int(tells.read_text(encoding="ascii")))
 
 
 def test_several_errors_stay_a_group(program: Program) -> None:
