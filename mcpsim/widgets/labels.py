@@ -42,7 +42,7 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
     if frame.channel:
         return one_line(frame.channel, 20), one_line(decoded(frame.body), GIST)
     if message is None:
-        return head or "event without a message", ""
+        return head or ("event without a message" if frame.is_http else "an empty line"), ""
     if isinstance(message, MalformedMessage):
         return "not a message", one_line(decoded(frame.body), GIST)
     if isinstance(message, Batch):

@@ -150,7 +150,9 @@ class Narrator:
             return _narration(era, ("closed stdout at shutdown",), facts)
         if what != "exchange":
             return _narration(era, (f"closed {what}", "closed"), facts)
-        waiting = call is not None and call.ended is None
+        # Who answers and then closes has ended the stream in order, though both are still on their way.
+        told = call is not None and event.party != call.sender and call.answers > 0
+        waiting = call is not None and call.ended is None and not told
         if waiting and how == "timed out":
             return _narration(era, ("closed exchange timeout",), facts)
         if waiting and call is not None:
@@ -183,7 +185,9 @@ def target(call: Call | None) -> str:
 def _narration(era: str, keys: tuple[str, ...], facts: Mapping[str, str]) -> Narration:
     lines = LINES[era]
     line = next(lines[key] for key in keys if key in lines)
-    return Narration(line.what.format_map(facts), line.rule.format_map(facts), spec_url(era, line.page))
+    return Narration(
+        line.what.format_map(facts).rstrip(), line.rule.format_map(facts), spec_url(era, line.page)
+    )
 
 
 def _party_facts(sender: str, receiver: str) -> dict[str, str]:

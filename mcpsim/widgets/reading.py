@@ -188,7 +188,8 @@ class _Reader:
 
     def _without_message(self, frame: Frame, era: str) -> Reading:
         call = self.by_exchange.get(frame.exchange) if frame.exchange else None
-        kind = STDERR if frame.channel else HTTP if frame.parsed is None else MALFORMED
+        # HTTP can do without a message; an empty line of stdio is something that is not one.
+        kind = STDERR if frame.channel else HTTP if frame.parsed is None and frame.is_http else MALFORMED
         from_server = self._from_server(frame, None)
         if isinstance(frame.parsed, Batch):
             kind = BATCH

@@ -347,7 +347,7 @@ def empty() -> Recording:
 def odd_details() -> Recording:
     """Events as a stranger's file can hold them: without what a recorder always writes down."""
     return Recording(
-        {"title": ["no", "text"], "parties": [], "transport": None},
+        {"parties": [], "transport": None},
         (
             Event(5, events.DELIVERED, "b", "a", 7),
             Event(5, events.SENT, "a", "b", 1),

@@ -325,6 +325,14 @@ def test_the_sentences_of_a_question_through_a_gateway(made):
     )
 
 
+def test_an_empty_line_is_no_message(made):
+    pen = made.Pen()
+    pen.send("client", "server", b"\n")
+    assert sentences(pen.done("x")) == [
+        "The client writes a line to the standard input of the server that is not a message."
+    ]
+
+
 def test_changed_bytes_are_mentioned(made):
     pen = made.Pen()
     frame = pen.send("client", "server", made.request(1, "tools/list"), arrives=False)
