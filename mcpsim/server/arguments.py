@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol, cast, get_type_hints
 
 from jsonschema.protocols import Validator
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 
 from mcpsim.errors import RegistrationError, ToolError
-from mcpsim.messages import read_json, write_json
+from mcpsim.messages import write_json
 from mcpsim.server.schemas import faults_of, shortened, validator_of
 
 CONTEXT_PARAMETER: Final = "context"
@@ -115,8 +116,7 @@ class SchemaArguments:
     def __init__(self, name: str, schema: Any, parameters: Mapping[str, inspect.Parameter]) -> None:
         whose = f"Tool {name!r}"
         self._validator: Validator = validator_of(whose, schema)
-        # A copy: the schema that was checked is the schema that is shown and enforced.
-        self.schema: Mapping[str, Any] = read_json(write_json(schema))
+        self.schema: Mapping[str, Any] = cast("Mapping[str, Any]", self._validator.schema)
         if self.schema.get("type") != "object":
             raise RegistrationError(f'{whose}: the input schema must have "type": "object" at its root.')
         self._takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
@@ -157,7 +157,12 @@ class SchemaArguments:
 
 
 def _hints(name: str, handler: Callable[..., Any]) -> dict[str, Any]:
-    target = handler if inspect.isroutine(handler) else getattr(handler, "__call__", handler)  # noqa: B004
+    target: Any = handler
+    while isinstance(target, partial):
+        target = cast("partial[Any]", target).func
+    if not inspect.isroutine(target):
+        # An object that can be called.
+        target = type(target).__call__
     try:
         return get_type_hints(target, include_extras=True)
     except Exception as error:

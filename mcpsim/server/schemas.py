@@ -19,7 +19,7 @@ from referencing.exceptions import NoSuchResource, Unresolvable
 from referencing.jsonschema import specification_with
 
 from mcpsim.errors import FramingError, RegistrationError, ToolError
-from mcpsim.messages import write_json
+from mcpsim.messages import read_json, write_json
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -33,7 +33,7 @@ MAX_FAULT_LENGTH: Final = 300
 
 
 def validator_of(whose: str, schema: Any) -> Validator:
-    """Make a validator of a schema.
+    """Make a validator of a schema; its `schema` is a copy, which later changes of the original do not reach.
 
     A reference to somewhere else is never fetched, and a schema that needs one is refused, so that nothing
     passes because a part of the schema is not there.
@@ -48,10 +48,9 @@ def validator_of(whose: str, schema: Any) -> Validator:
     """
     if not isinstance(schema, Mapping):
         raise RegistrationError(f"{whose}: a schema is a JSON object, not {type(schema).__name__}.")
-    members = cast("Mapping[str, Any]", schema)
-    _check_bounds(whose, members)
+    _check_bounds(whose, schema)
     try:
-        write_json(members)
+        members = cast("dict[str, Any]", read_json(write_json(schema)))
     except FramingError as error:
         raise RegistrationError(f"{whose}: the schema cannot be sent. {error}") from None
     dialect = members.get("$schema", DIALECT)
