@@ -584,10 +584,12 @@ class View {
 
   showNarration(cursor, step) {
     if (!step) {
-      const count = this.last.toLocaleString("en");
+      const count = `${this.last.toLocaleString("en")} step${this.last === 1 ? "" : "s"}`;
       this.where.replaceChildren("Before the first step");
-      this.what.replaceChildren(`Nothing has happened yet. ${count} step${this.last === 1 ? "" : "s"} will follow.`);
-      this.rule.replaceChildren("What do you expect to come first?");
+      this.what.replaceChildren(
+        this.last ? `Nothing has happened yet. ${count} will follow.` : "Nothing happens in this recording.",
+      );
+      this.rule.replaceChildren(this.last ? "What do you expect to come first?" : "");
       return;
     }
     const route = step.to ? `${step.from} → ${step.to}` : step.from;

@@ -175,6 +175,8 @@ class _Builder:
         fields = [
             [_path_label(path), self._text(what, url), lines.get(path, -1)] for path, what, url in found
         ]
+        # As they stand in the body, and then the headers.
+        fields.sort(key=lambda field: (field[2] < 0, field[2]))
         return text, fields
 
     def _method(self, frame: Frame, reading: Reading) -> str:

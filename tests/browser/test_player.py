@@ -421,7 +421,7 @@ def test_three_lanes(play, made):
 
 def test_an_empty_recording(play, made):
     page = play(made.empty())
-    expect(page.locator(".mcpsim-what")).to_have_text("Nothing has happened yet. 0 steps will follow.")
+    expect(page.locator(".mcpsim-what")).to_have_text("Nothing happens in this recording.")
     for key in ("ArrowRight", "End", "Space", "t", "t", "Alt+2", "Alt+3"):
         page.keyboard.press(key)
     expect(page.get_by_label("Go to step", exact=True)).to_have_value("0")

@@ -168,6 +168,7 @@ def test_fields_point_at_their_lines(made):
     for path, (_, line) in fields.items():
         name = path.split(".", 2)[2] if path.startswith("params._meta.") else path.rsplit(".", 1)[-1]
         assert f'"{name}":' in lines[line]
+    assert [line for _, line in fields.values()] == sorted(line for _, line in fields.values())
     (text, url), _ = fields["params._meta.progressToken"]
     assert "MUST be unique" in text
     assert url.endswith("/2026-07-28/basic/patterns/progress#progress-flow")
