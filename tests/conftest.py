@@ -38,6 +38,16 @@ def installed_wheel(distributions: Path, tmp_path_factory: pytest.TempPathFactor
     return target
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that open a browser, and put them last: Playwright keeps an event loop running in this
+    thread until the end of the session, and then no other test can run one of its own."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 def _run(*words: str) -> None:
     done = subprocess.run([sys.executable, "-m", *words], capture_output=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

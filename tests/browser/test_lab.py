@@ -18,8 +18,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-pytestmark = pytest.mark.browser
-
 LESSON = "notebooks/04_stateless.ipynb"
 START_S = 90
 RUN_MS = 120_000
