@@ -1,8 +1,9 @@
 """What crossed the wire, in order: events, the recording made of them, and its file formats."""
 
 from mcpsim.recording.events import Event, Head
+from mcpsim.recording.exporting import to_interchange
 from mcpsim.recording.frames import Frame
-from mcpsim.recording.interchange import from_interchange, to_interchange
+from mcpsim.recording.importing import from_interchange
 from mcpsim.recording.recorder import Recorder
 from mcpsim.recording.recording import Recording
 from mcpsim.recording.scribe import Scribe

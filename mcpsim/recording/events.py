@@ -72,3 +72,8 @@ class Event(NamedTuple):
     connection: int = 1
     data: bytes | None = None
     detail: dict[str, Any] | None = None
+
+
+def milliseconds(us: int) -> str:
+    """A time for people: whole microseconds as milliseconds, with three decimals or none."""
+    return str(us // 1000) if us % 1000 == 0 else f"{us // 1000}.{us % 1000:03d}"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,16 +10,16 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from mcpsim.errors import RecordingError
-from mcpsim.recording.events import KINDS, Event
+from mcpsim.recording.event_lines import read_events, write_event
+from mcpsim.recording.events import Event, milliseconds
+from mcpsim.recording.exporting import to_interchange
 from mcpsim.recording.frames import Frame, frames_of
-from mcpsim.recording.interchange import from_interchange, to_interchange
+from mcpsim.recording.importing import from_interchange
+from mcpsim.recording.lines import MAX_FILE_BYTES, is_whole, read_line, show, split_lines, write_line
 from mcpsim.recording.transcript import transcript
 
 FORMAT: Final = "mcpsim-recording"
 VERSION: Final = 1
-
-MAX_FILE_BYTES: Final = 256_000_000
-MAX_EVENTS: Final = 2_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +39,7 @@ class Recording:
         took = self.events[-1].at_us if self.events else 0
         return (
             f"<Recording {self.title!r}: {len(self.frames)} messages, {len(self.events)} events, "
-            f"{took / 1000:g} ms>"
+            f"{milliseconds(took)} ms>"
         )
 
     @property
@@ -72,10 +69,15 @@ class Recording:
         return transcript(self, width=width)
 
     def to_jsonl(self) -> bytes:
-        """The recording as JSON Lines: a header line, then one event a line. Same run, same bytes."""
-        header = {"format": FORMAT, "version": VERSION, **self.header}
-        lines = [_dump(header), *(_dump(_event_to_object(event)) for event in self.events)]
-        return b"".join(line + b"\n" for line in lines)
+        """The recording as JSON Lines: a header line, then one event a line. Same run, same bytes.
+
+        Raises:
+            RecordingError: the header or a detail holds what JSON cannot carry.
+        """
+        own = {key: value for key, value in self.header.items() if key not in ("format", "version")}
+        lines = [write_line({"format": FORMAT, "version": VERSION, **own}, "The header")]
+        lines += [write_event(event, number) for number, event in enumerate(self.events, start=1)]
+        return b"".join(lines)
 
     def sha256(self) -> str:
         """The digest of `to_jsonl()`, in hexadecimal."""
@@ -90,144 +92,69 @@ class Recording:
         """Read what `to_jsonl()` wrote.
 
         Raises:
-            RecordingError: the data is not such a recording; the text names the line and the reason.
+            RecordingError: the data is not such a recording, or larger than the bounds; the text names the
+                line and the reason.
         """
-        if len(data) > MAX_FILE_BYTES:
-            raise RecordingError(f"The recording has {len(data)} bytes; the limit is {MAX_FILE_BYTES}.")
-        lines = data.split(b"\n")
-        header = _object(lines[0], 1)
+        lines = split_lines(data, "The recording")
+        if not lines:
+            raise RecordingError("The recording is empty.")
+        number, first = lines[0]
+        header = read_line(first, number)
         if header.pop("format", None) != FORMAT:
-            raise RecordingError(f'Line 1: a recording begins with {{"format":"{FORMAT}", ...}}.')
+            raise RecordingError(f'Line {number}: a recording begins with {{"format":"{FORMAT}", ...}}.')
         version = header.pop("version", None)
-        if version != VERSION:
-            raise RecordingError(f"Line 1: format version {version!r} is not known; {VERSION} is.")
-        if len(lines) > MAX_EVENTS:
-            raise RecordingError(f"The recording has {len(lines)} lines; the limit is {MAX_EVENTS}.")
-        found = tuple(
-            _event_from_object(_object(line, number), number)
-            for number, line in enumerate(lines[1:], start=2)
-            if line.strip()
-        )
-        return Recording(header, found)
+        if not is_whole(version, VERSION) or version != VERSION:
+            raise RecordingError(f"Line {number}: format version {show(version)} is not known; {VERSION} is.")
+        if not isinstance(header.get("title", ""), str):
+            raise RecordingError(f"Line {number}: `title` must be a string, not {show(header['title'])}.")
+        parties: Any = header.get("parties", [])
+        if not isinstance(parties, list) or not all(
+            isinstance(one, str) for one in cast("list[Any]", parties)
+        ):
+            raise RecordingError(f"Line {number}: `parties` must be a list of names, not {show(parties)}.")
+        return Recording(header, read_events(lines[1:]))
 
     @staticmethod
     def load(path: str | Path) -> Recording:
         """Read a file: a saved recording, or a trace in the interchange form.
 
         Raises:
-            RecordingError: the file is neither; the text names the line and the reason.
+            RecordingError: the file cannot be read, or is neither; the text names the line and the reason.
         """
         path = Path(path)
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise RecordingError(f"{path.name} has {size} bytes; the limit is {MAX_FILE_BYTES}.")
-        data = path.read_bytes()
+        try:
+            with path.open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise RecordingError(f"{path.name} cannot be read: {error.strerror}.") from None
+        if len(data) > MAX_FILE_BYTES:
+            raise RecordingError(f"{path.name} is larger than the limit of {MAX_FILE_BYTES} bytes.")
         first = data.split(b"\n", 1)[0]
         if b'"format"' in first and FORMAT.encode() in first:
             return Recording.from_jsonl(data)
         return Recording.from_interchange(data, title=path.stem)
 
     def to_interchange(self) -> bytes:
-        """The run as an observer beside the client would write it down, one JSON object a line."""
-        return b"".join(_dump(row) + b"\n" for row in to_interchange(self.events))
+        """The run as an observer beside the client would write it down, one JSON object a line.
+
+        Raises:
+            RecordingError: a detail holds what JSON cannot carry.
+        """
+        rows = to_interchange(self.events)
+        return b"".join(write_line(row, f"Row {number}") for number, row in enumerate(rows, start=1))
 
     @staticmethod
     def from_interchange(data: bytes, *, title: str = "trace") -> Recording:
         """Read a trace in the interchange form.
 
         Raises:
-            RecordingError: a line is not a JSON object of that form; the text names it.
+            RecordingError: a line is not a JSON object of that form, or larger than the bounds; the text
+                names the line and the reason.
         """
-        if len(data) > MAX_FILE_BYTES:
-            raise RecordingError(f"The trace has {len(data)} bytes; the limit is {MAX_FILE_BYTES}.")
-        rows = [
-            (number, _object(line, number))
-            for number, line in enumerate(data.split(b"\n"), start=1)
-            if line.strip()
-        ]
-        found = from_interchange(rows)
+        lines = split_lines(data, "The trace")
+        found = from_interchange((number, read_line(line, number)) for number, line in lines)
         lanes = dict.fromkeys(name for event in found for name in (event.party, event.peer) if name)
         parties = sorted(lanes, key=lambda name: (name != "client", name == "server"))
         transport = "http" if any(event.exchange for event in found) else "stdio"
         header = {"title": title, "parties": parties, "transport": transport, "source": "import"}
         return Recording(header, found)
-
-
-def _dump(value: Any) -> bytes:
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
-
-
-def _object(line: bytes, number: int) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise RecordingError(f"Line {number} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise RecordingError(f"Line {number} is not a JSON object.")
-    return cast("dict[str, Any]", value)
-
-
-def _event_to_object(event: Event) -> dict[str, Any]:
-    row: dict[str, Any] = {"at_us": event.at_us, "kind": event.kind, "party": event.party}
-    if event.peer:
-        row["peer"] = event.peer
-    if event.frame:
-        row["frame"] = event.frame
-    if event.exchange:
-        row["exchange"] = event.exchange
-    if event.connection != 1:
-        row["connection"] = event.connection
-    if event.data is not None:
-        try:
-            row["text"] = event.data.decode("utf-8")
-        except UnicodeDecodeError:
-            row["b64"] = base64.b64encode(event.data).decode("ascii")
-    if event.detail is not None:
-        row["detail"] = event.detail
-    return row
-
-
-_FIELDS: Final[Mapping[str, tuple[type, Any]]] = {
-    "peer": (str, ""),
-    "frame": (int, 0),
-    "exchange": (int, 0),
-    "connection": (int, 1),
-}
-
-
-def _event_from_object(row: dict[str, Any], number: int) -> Event:
-    at_us, kind, party = row.get("at_us"), row.get("kind"), row.get("party")
-    if not isinstance(at_us, int) or isinstance(at_us, bool) or at_us < 0:
-        raise RecordingError(f"Line {number}: `at_us` must be a whole number of microseconds, not {at_us!r}.")
-    if kind not in KINDS:
-        raise RecordingError(f"Line {number}: `kind` is {kind!r}; known kinds are {', '.join(KINDS)}.")
-    if not isinstance(party, str):
-        raise RecordingError(f"Line {number}: `party` must be a name, not {party!r}.")
-    rest: dict[str, Any] = {}
-    for name, (wanted, default) in _FIELDS.items():
-        value = row.get(name, default)
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise RecordingError(f"Line {number}: `{name}` must be of type {wanted.__name__}, not {value!r}.")
-        rest[name] = value
-    detail = row.get("detail")
-    if detail is not None and not isinstance(detail, dict):
-        raise RecordingError(f"Line {number}: `detail` must be an object, not {detail!r}.")
-    return Event(at_us, cast("str", kind), party, data=_data(row, number), detail=cast("Any", detail), **rest)
-
-
-def _data(row: Mapping[str, Any], number: int) -> bytes | None:
-    text, b64 = row.get("text"), row.get("b64")
-    try:
-        if isinstance(text, str):
-            return text.encode("utf-8")
-        if isinstance(b64, str):
-            return base64.b64decode(b64, validate=True)
-    except (UnicodeEncodeError, binascii.Error) as error:
-        raise RecordingError(f"Line {number}: the bytes of the frame cannot be read: {error}") from None
-    if text is not None or b64 is not None:
-        raise RecordingError(f"Line {number}: `text` and `b64` must be strings.")
-    return None

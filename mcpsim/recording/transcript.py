@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from mcpsim.errors import MalformedMessage
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
     from mcpsim.recording.recording import Recording
 
 ELLIPSIS: Final = "…"
+# What is left of a message in a line that is cut, before what became of it is cut too.
+SHORTEST: Final = 30
+# What would break a line, or turn its letters around. Not str.isprintable(): that depends on the version of
+# Python.
+_UNSAFE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 def transcript(recording: Recording, *, width: int) -> str:
     """The text form of a recording.
 
-    Columns: when the message left (milliseconds), from whom to whom, what it is. A message that was
-    lost says so at the end of its line. Notes and closed channels have lines of their own.
+    Columns: when the message left (milliseconds), from whom to whom, what it is. What became of it, where it
+    did not just arrive, stands at the end of its line. Notes and closed channels have lines of their own.
     """
     frames = {frame.index: frame for frame in recording.frames}
     rows = [
@@ -31,20 +39,38 @@ def transcript(recording: Recording, *, width: int) -> str:
     ]
     lanes = max((len(row[1]) for row in rows), default=0)
     times = max((len(row[0]) for row in rows), default=0)
-    lines = [f"{row[0]:>{times}} ms  {row[1]:<{lanes}}  {row[2]}".rstrip() for row in rows]
-    return "\n".join(line if len(line) <= width else line[: width - 1] + ELLIPSIS for line in lines)
+    return "\n".join(
+        _line(f"{at:>{times}} ms  {lane:<{lanes}}  ", what, fate, width) for at, lane, what, fate in rows
+    )
 
 
-def _row(event: Event, frame: Frame | None) -> tuple[str, str, str] | None:
-    at = f"{event.at_us / 1000:g}" if event.at_us % 1000 == 0 else f"{event.at_us / 1000:.3f}"
+def _line(start: str, what: str, fate: str, width: int) -> str:
+    start, what = _safe(start), _safe(what)
+    end = f" {_safe(fate)}" if fate else ""
+    room = max(width - len(start) - len(end), SHORTEST)
+    if len(what) > room:
+        what = what[: room - 1] + ELLIPSIS
+    line = (start + what + end).rstrip()
+    return line if len(line) <= width else line[: width - 1] + ELLIPSIS
+
+
+def _safe(text: str) -> str:
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _row(event: Event, frame: Frame | None) -> tuple[str, str, str, str] | None:
+    at = events.milliseconds(event.at_us)
     detail: dict[str, Any] = event.detail or {}
     if frame is not None:
-        return at, f"{frame.sender} → {frame.receiver}", _what(frame)
+        return at, f"{frame.sender} → {frame.receiver}", _what(frame), _fate(frame)
     if event.kind == events.NOTE:
-        return at, event.party, f"note: {detail.get('text', '')}"
+        return at, event.party, f"note: {detail.get('text', '')}", ""
     if event.kind == events.CLOSED:
+        how = detail.get("how", "")
+        if how == "cut":
+            return at, event.party, "the connection is cut", ""
         what = "the response stream" if detail.get("what") == "exchange" else detail.get("what", "")
-        return at, event.party, f"closes {what} ({detail.get('how', '')})"
+        return at, event.party, f"closes {what} ({how})", ""
     return None
 
 
@@ -53,16 +79,23 @@ def _what(frame: Frame) -> str:
     if frame.head is not None:
         parts.append(head_label(frame.head))
     if frame.channel:
-        parts.append(f"[{frame.channel}] {frame.body.decode('utf-8', 'replace')}")
+        parts.append(f"[{frame.channel}] {frame.body.decode('utf-8', 'backslashreplace')}")
     else:
         parts.append(body_label(frame))
+    return " ".join(part for part in parts if part)
+
+
+def _fate(frame: Frame) -> str:
+    parts: list[str] = []
     if frame.copy_of:
         parts.append(f"[copy of message {frame.copy_of}]")
     if frame.fate == "dropped":
         parts.append(f"✗ lost: {frame.why}")
+    elif frame.fate == "in flight":
+        parts.append("⋯ on its way")
     elif frame.arrived_data != frame.data:
         parts.append("✎ changed on the way")
-    return " ".join(part for part in parts if part)
+    return " ".join(parts)
 
 
 def head_label(head: Head) -> str:
@@ -76,8 +109,7 @@ def body_label(frame: Frame) -> str:
     if message is None:
         return ""
     if isinstance(message, MalformedMessage):
-        text = frame.body.decode("utf-8", "backslashreplace")
-        return f"not a message ({message.message}) {json.dumps(text, ensure_ascii=False)}"
+        return f"not a message ({message.message}) {_quoted(frame.body)}"
     if isinstance(message, Batch):
         return f"a batch of {len(message.members)}"
     gist = gist_of(message)
@@ -92,6 +124,16 @@ def gist_of(message: Request | Notification | Response | ErrorResponse) -> str:
         return _compact({key: value for key, value in message.result.items() if key != "_meta"})
     params = {key: value for key, value in (message.params or {}).items() if key != "_meta"}
     return _compact(params) if params else ""
+
+
+def _quoted(data: bytes) -> str:
+    try:
+        return json.dumps(data.decode("utf-8"), ensure_ascii=False)
+    except UnicodeDecodeError:
+        # Each byte that is no text stands as \\xff; it is not escaped once more.
+        return json.dumps(data.decode("utf-8", "backslashreplace"), ensure_ascii=False).replace(
+            "\\\\x", "\\x"
+        )
 
 
 def _compact(value: Any) -> str:

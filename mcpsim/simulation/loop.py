@@ -20,6 +20,7 @@ from contextvars import Context
 from typing import Any, Final, NoReturn, TypeVar, cast
 
 from mcpsim.errors import Deadlock, RealWorldCall, SimulationError, Stuck
+from mcpsim.recording.events import milliseconds
 from mcpsim.simulation.nesting import outer_loop_set_aside, running
 from mcpsim.simulation.waiting import name_of, task_of, where
 from mcpsim.simulation.watchdog import LIMIT_S, NeverYields, Watchdog
@@ -109,7 +110,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         return self._time_s
 
     def _ms(self) -> str:
-        return f"{self.now_us / 1000:g} ms"
+        return f"{milliseconds(self.now_us)} ms"
 
     def microseconds(self) -> int:
         """The clock in whole microseconds."""

@@ -1,0 +1,197 @@
+"""From events to rows of the interchange form."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from mcpsim.errors import MalformedMessage
+from mcpsim.messages import read_json
+from mcpsim.recording import events
+from mcpsim.recording.events import Event, Head
+from mcpsim.recording.frames import Frame, frames_of
+from mcpsim.recording.interchange import CLIENT_SIDE, CUT, HTTP, INTERMEDIARIES, SERVER_SIDE, STDIO
+from mcpsim.transports.http import Headers, SseEvent, SseReader, sse_event
+
+_CLOSING_NAMES: Final = {
+    ("exchange", "aborted"): "client_aborted",
+    ("exchange", "timed out"): "exchange_timeout",
+    ("stdin", ""): "stdin_closed",
+    ("stdout", ""): "stdout_closed",
+    ("the pipes", ""): "stdout_closed",
+}
+
+
+def to_interchange(sequence: Sequence[Event]) -> list[dict[str, Any]]:
+    """The rows of a recording, in the order in which the observer sees them.
+
+    Notes of our own, handlers, states and the copies that a fault made of a client's message are not seen
+    there, and left out.
+    """
+    return list(_Observer(sequence).rows())
+
+
+class _Observer:
+    def __init__(self, sequence: Sequence[Event]) -> None:
+        self._sequence = sequence
+        self._frames = {frame.number: frame for frame in frames_of(sequence)}
+        self._clients = _who_asks_whom(sequence)
+        lanes = {lane for pair in self._clients for lane in pair}
+        clients, servers = {client for client, _ in self._clients}, {server for _, server in self._clients}
+        self._between = (clients & servers) | (lanes & INTERMEDIARIES)
+        self._several = len({event.connection for event in sequence if event.frame}) > 1
+        self._heads: dict[int, Head] = {
+            frame.exchange: frame.head
+            for frame in self._frames.values()
+            if frame.head is not None and "status" in frame.head
+        }
+        # How many frames of each exchange, or of each connection on stdio, still have to arrive at a client.
+        self._expected: dict[tuple[int, int], int] = {}
+        for frame in self._frames.values():
+            if frame.fate == "delivered" and not self._is_client(frame.sender, frame.receiver):
+                where = (frame.connection, frame.exchange)
+                self._expected[where] = self._expected.get(where, 0) + 1
+        self._held: dict[tuple[int, int], list[Event]] = {}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for event in self._sequence:
+            if event.kind == events.SENT:
+                frame = self._frames[event.frame]
+                if self._is_client(event.party, event.peer) and not frame.copy_of:
+                    yield self._frame_row(frame, CLIENT_SIDE, event.at_us, frame.data)
+            elif event.kind == events.DELIVERED:
+                if not self._is_client(event.peer, event.party) and event.frame in self._frames:
+                    yield from self._arrival(event, self._frames[event.frame])
+            elif event.kind == events.CLOSED:
+                yield from self._closing(event)
+            elif event.kind == events.NOTE and "event" in (event.detail or {}):
+                yield self._note_row(event)
+
+    def _is_client(self, party: str, peer: str) -> bool:
+        return (party, peer) in self._clients
+
+    def _arrival(self, event: Event, frame: Frame) -> Iterator[dict[str, Any]]:
+        yield self._frame_row(frame, SERVER_SIDE, event.at_us, frame.arrived_data)
+        where = (frame.connection, frame.exchange)
+        self._expected[where] -= 1
+        if not self._expected[where]:
+            for closing in self._held.pop(where, ()):
+                yield self._closed_row(closing, event.at_us)
+
+    def _closing(self, event: Event) -> Iterator[dict[str, Any]]:
+        # The end of what a server sends is seen after everything that it sent before.
+        where = (event.connection, event.exchange)
+        if self._expected.get(where) and not self._is_client(event.party, event.peer):
+            self._held.setdefault(where, []).append(event)
+        else:
+            yield self._closed_row(event, event.at_us)
+
+    def _common(self, event: Event | Frame, side: str, at_us: int, pair: tuple[str, str]) -> dict[str, Any]:
+        row: dict[str, Any] = {"from": side, "t_ms": at_us // 1000 if at_us % 1000 == 0 else at_us / 1000}
+        row["transport"] = HTTP if event.exchange else STDIO
+        if event.exchange:
+            row["exchange"] = f"x{event.exchange}"
+        if self._several:
+            row["connection"] = f"c{event.connection}"
+        client, server = pair
+        if client in self._between or server in self._between:
+            first = client if client in self._between else CLIENT_SIDE
+            row["hop"] = f"{first}-{server if server in self._between else SERVER_SIDE}"
+        return row
+
+    def _frame_row(self, frame: Frame, side: str, at_us: int, data: bytes) -> dict[str, Any]:
+        pair = (frame.sender, frame.receiver) if side == CLIENT_SIDE else (frame.receiver, frame.sender)
+        row = self._common(frame, side, at_us, pair)
+        head = frame.head or (self._heads.get(frame.exchange) if side == SERVER_SIDE else None)
+        if head is not None:
+            if head.get("method", "POST") != "POST":
+                row["http_method"] = head.get("method")
+            headers = Headers((name, value) for name, value in head.get("headers", ())).to_dict()
+            if headers:
+                row["headers"] = headers
+            if "status" in head:
+                row["status"] = head["status"]
+        if frame.channel:
+            row["channel"] = frame.channel
+        row.update(_body(frame, data))
+        return row
+
+    def _closed_row(self, event: Event, at_us: int) -> dict[str, Any]:
+        detail = event.detail or {}
+        what, how = str(detail.get("what", "")), str(detail.get("how", ""))
+        is_client = self._is_client(event.party, event.peer) and how != CUT
+        pair = (event.party, event.peer)
+        if (event.peer, event.party) in self._clients:
+            pair = (event.peer, event.party)
+        row = self._common(event, CLIENT_SIDE if is_client else SERVER_SIDE, at_us, pair)
+        names = _CLOSING_NAMES
+        name = detail.get("event") or names.get((what, how)) or names.get((what, ""))
+        row["event"] = name or "response_stream_closed"
+        if how != CUT:
+            row["by"] = row["from"]
+        if how:
+            row["detail"] = how
+        return row
+
+    def _note_row(self, event: Event) -> dict[str, Any]:
+        """Something that stood in an imported trace under a name of its own."""
+        detail = event.detail or {}
+        is_server = any(event.party == server for _, server in self._clients)
+        pair = next((pair for pair in self._clients if event.party in pair), ("", ""))
+        row = self._common(event, SERVER_SIDE if is_server else CLIENT_SIDE, event.at_us, pair)
+        row["event"] = detail["event"]
+        if "detail" in detail:
+            row["detail"] = detail["detail"]
+        return row
+
+
+def _who_asks_whom(sequence: Sequence[Event]) -> dict[tuple[str, str], None]:
+    """The pairs (client, server) of a recording. On HTTP the head says it, and otherwise the names of the
+    lanes; where they do not, whoever speaks first is the client."""
+    pairs: dict[tuple[str, str], None] = {}
+    for event in sequence:
+        pair, swapped = (event.party, event.peer), (event.peer, event.party)
+        if event.kind != events.SENT or pair in pairs or swapped in pairs:
+            continue
+        head: Head = (event.detail or {}).get("head") or {}
+        answers = "status" in head or ("method" not in head and _rank(event.party) > _rank(event.peer))
+        pairs[swapped if answers else pair] = None
+    return pairs
+
+
+def _rank(lane: str) -> int:
+    if lane.startswith(SERVER_SIDE):
+        return 3
+    if lane in INTERMEDIARIES:
+        return 2
+    return 1 if lane.startswith(CLIENT_SIDE) else 0
+
+
+def _body(frame: Frame, data: bytes) -> dict[str, Any]:
+    """`message` where the frame holds one clean JSON value and nothing else, otherwise its text or bytes."""
+    if not data and frame.is_http:
+        return {}
+    body, extra = data, dict[str, Any]()
+    if not frame.is_http:
+        body = data.removesuffix(b"\n").removesuffix(b"\r")
+    elif data[:1] not in (b"{", b"["):
+        found = SseReader().feed(data)
+        event = found[0] if len(found) == 1 else None
+        # What else an event can hold (a type, a retry time, a comment) only its own text tells.
+        if isinstance(event, SseEvent) and event.data and sse_event(event.data, id=event.id) == data:
+            body = event.data
+            if event.id is not None:
+                extra["sse_id"] = event.id
+    if not frame.channel:
+        try:
+            value = read_json(body)
+        except MalformedMessage:
+            value = None
+        if isinstance(value, dict | list):
+            return {**extra, "message": value}
+    text = data if frame.is_http else body
+    try:
+        return {"raw": text.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"raw_b64": base64.b64encode(text).decode("ascii")}

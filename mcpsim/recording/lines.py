@@ -1,0 +1,113 @@
+"""One line of a file: a JSON object, read with bounds, written in one form only.
+
+Both file formats are JSON Lines, and both may come from strangers. More is taken here than on the wire: a
+trace may hold what a peer sent wrongly, such as half of a surrogate pair.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final, NoReturn, cast
+
+from mcpsim.errors import RecordingError
+
+MAX_FILE_BYTES: Final = 256_000_000
+MAX_LINES: Final = 2_000_000
+MAX_LINE_BYTES: Final = 32_000_000
+MAX_DEPTH: Final = 200
+_SHOWN: Final = 60
+
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ALL_BUT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_OPENING: Final = frozenset(b"[{")
+
+
+def split_lines(data: bytes, what: str) -> list[tuple[int, bytes]]:
+    """The lines of a file that are not blank, each with its number from 1.
+
+    Raises:
+        RecordingError: the file is too long; the text names the bound.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise RecordingError(f"{what} has {len(data)} bytes; the limit is {MAX_FILE_BYTES}.")
+    count = data.count(b"\n") + 1
+    if count > MAX_LINES:
+        raise RecordingError(f"{what} has {count} lines; the limit is {MAX_LINES}.")
+    # Some editors put a byte order mark at the beginning of a file.
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+
+
+def read_line(line: bytes, number: int) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        RecordingError: the line is no JSON object, or larger or deeper than the bounds; the text names the
+            line and the reason.
+    """
+    if len(line) > MAX_LINE_BYTES:
+        raise RecordingError(f"Line {number} has {len(line)} bytes; the limit is {MAX_LINE_BYTES}.")
+    if _depth(line) > MAX_DEPTH:
+        raise RecordingError(f"Line {number} is nested deeper than {MAX_DEPTH} objects and arrays.")
+    try:
+        value = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
+    except UnicodeDecodeError as error:
+        raise RecordingError(f"Line {number} is not UTF-8 (at byte {error.start}).") from None
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(f"Line {number} is not JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise RecordingError(f"Line {number} is not a JSON object.")
+    return cast("dict[str, Any]", value)
+
+
+def write_line(value: Any, what: str) -> bytes:
+    """Write a value as one line of JSON with its newline: the same value gives the same bytes.
+
+    Raises:
+        RecordingError: JSON cannot carry the value; the text says where it stands (`what`) and why.
+    """
+    try:
+        try:
+            return _compact(value).encode("utf-8") + b"\n"
+        except UnicodeEncodeError:
+            # Half of a surrogate pair: UTF-8 cannot carry it, an escape can.
+            return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecordingError(f"{what} holds what JSON cannot carry: {error}.") from None
+
+
+def show(value: Any) -> str:
+    """A value for a sentence: as JSON, in ASCII, cut."""
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def is_whole(value: Any, most: int) -> bool:
+    """Whether a value is a whole number from 0 to `most`."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def _depth(line: bytes) -> int:
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return 0
+    depth = deepest = 0
+    for bracket in _STRING.sub(b"", line).translate(None, _ALL_BUT_BRACKETS):
+        depth += 1 if bracket in _OPENING else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _read_float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("a number in it is beyond what a double holds")
+    return value
