@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from mcpsim.client.opening import Opener
 from mcpsim.client.wire import OnProgress, SessionEnded, Wire
-from mcpsim.eras import legacy
+from mcpsim.eras import legacy, modern
 from mcpsim.eras.methods import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.negotiation import (
@@ -256,6 +256,8 @@ class Client(Opener):
             raise UnexpectedResponse(f"The result of {method} has the unknown resultType {kind!r}.")
         # A version that nobody here knows is written and read like the latest one.
         version = self.version if era_of(self.version) is not None else LATEST_MODERN
+        if self.era == "modern":
+            result = modern.with_assumptions(result, method, version)
         try:
             return parse_server_result(method, version, result)
         except KeyError:

@@ -240,6 +240,25 @@ def complete(result: dict[str, Any], visit: Visit) -> dict[str, Any]:
     return finished
 
 
+def with_assumptions(result: Mapping[str, Any], method: str, version: str) -> dict[str, Any]:
+    """A result as a client reads it: with what it has to assume where the server said nothing of it.
+
+    No `resultType` means complete (a MUST), no `ttlMs` or a negative one means 0 (a SHOULD). For a missing
+    `cacheScope` the specification says nothing; private is the assumption that gives nothing away.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/index#resulttype
+    https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#time-to-live-ttl-field
+    """
+    read = {"resultType": "complete", **result}
+    row = method_row(method, version)
+    if row is not None and row.cacheable and read["resultType"] == "complete":
+        read = {"ttlMs": 0, "cacheScope": "private", **read}
+        ttl_ms: Any = read["ttlMs"]
+        if isinstance(ttl_ms, int) and ttl_ms < 0:
+            read["ttlMs"] = 0
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of a modern request.
