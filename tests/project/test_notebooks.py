@@ -20,7 +20,7 @@ NOTEBOOKS = find_notebooks([], find_source())
 
 
 def test_there_are_lessons_and_exercises() -> None:
-    folders = {path.parent.name for path in NOTEBOOKS}
+    folders = {path.relative_to(find_source().root).parts[0] for path in NOTEBOOKS}
     assert folders == {"notebooks", "exercises"}
     assert find_source().root / FIRST_LESSON in NOTEBOOKS
 
