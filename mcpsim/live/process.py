@@ -155,11 +155,13 @@ class ServerProcess:
         cutter = LineCutter()
         with scope, suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
             async for chunk in pipe:
+                if self._too_much:
+                    continue
                 lines = cutter.feed(chunk)
                 for line in lines:
                     take(line)
                 self._count(len(chunk), len(lines))
-        if leftover := cutter.finish():
+        if (leftover := cutter.finish()) and not self._too_much:
             take(leftover)
         self._pumps.remove(scope)
 
@@ -171,7 +173,8 @@ class ServerProcess:
                 f"The server wrote more than a recording may hold ({MAX_OUTPUT_BYTES} bytes, "
                 f"{MAX_OUTPUT_LINES} lines). "
             )
-            self._stop_reading()
+            # For the client this is the end of the connection. What still comes is thrown away.
+            self._taken.close()
 
     def _stop_reading(self) -> None:
         for scope in self._pumps:
@@ -217,7 +220,8 @@ class ServerProcess:
             self._note_end_of_stdout()
             if self._closing:
                 raise
-            await self._ended_within(_LAST_WORDS_S)
+            if not self._too_much:
+                await self._ended_within(_LAST_WORDS_S)
             self._note_exit()
             text = "The server closed the connection before it answered. "
             raise ConnectionClosed(f"{text}{self._too_much}{self.seen()}") from None
