@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import anyio
+from anyio.abc import TaskGroup
 
 from mcpsim.client.inbox import Inbox, called
-from mcpsim.client.wire import Answer, OnProgress, Pending, Reply, Wire
+from mcpsim.client.wire import CLOSE_TIMEOUT_S, Answer, OnProgress, Pending, Reply, Wire
 from mcpsim.eras import modern
 from mcpsim.eras.revisions import VERSION_HEADER_REVISIONS, Era
 from mcpsim.errors import ConnectionClosed, MalformedMessage, McpSimError, ProtocolError, RequestTimeout
@@ -62,12 +63,15 @@ class Caller:
         self.notifications: list[Notification] = []
         self.on_notification: Any = None
         self._wire: Wire | None = None
+        self._tasks: TaskGroup | None = None
         self._scribe = Scribe(None, "client")
         self._inbox = Inbox(self, self._scribe)
         self._next_id = 1
 
-    def _attach(self, wire: Wire, scribe: Scribe) -> None:
-        self._wire, self._scribe, self._inbox = wire, scribe, Inbox(self, scribe)
+    def _attach(self, wire: Wire, scribe: Scribe, tasks: TaskGroup) -> None:
+        self._wire, self._scribe, self._tasks = wire, scribe, tasks
+        self._inbox = Inbox(self, scribe)
+        wire.start(tasks, self._inbox.take)
 
     def _attached_wire(self) -> Wire:
         if self._wire is None:
@@ -134,7 +138,14 @@ class Caller:
         params: dict[str, Any] = {"requestId": request.id}
         if timed_out:
             params["reason"] = "The answer took too long."
-        with anyio.CancelScope(shield=True), anyio.move_on_after(self.timeout_s):
+        if wire.is_http and self._tasks is not None:
+            # Nobody waits for what the endpoint says to it: who cancels wants to go on.
+            self._tasks.start_soon(self._send_cancellation, params, name="client: cancellation")
+        else:
+            await self._send_cancellation(params)
+
+    async def _send_cancellation(self, params: dict[str, Any]) -> None:
+        with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
             try:
                 await self._notify("notifications/cancelled", params)
             except McpSimError as error:

@@ -102,9 +102,8 @@ class Client(Opener):
     @asynccontextmanager
     async def attached(self, wire: Wire, scribe: Scribe) -> AsyncGenerator[Client]:
         """Use `wire` for the length of an `async with` block, then shut the connection down."""
-        self._attach(wire, scribe)
         async with anyio.create_task_group() as tasks:
-            wire.start(tasks, self._inbox.take)
+            self._attach(wire, scribe, tasks)
             try:
                 yield self
             finally:
