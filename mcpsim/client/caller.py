@@ -86,7 +86,7 @@ class Caller:
 
     async def reply(self, answer: Answer) -> None:
         """Answer a request of the server (legacy)."""
-        await self._attached_wire().post(write_message(answer), self._headers(None))
+        await self._post("The answer", write_message(answer), self._headers(None))
 
     async def _call(
         self,
@@ -153,7 +153,15 @@ class Caller:
 
     async def _notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         message = Notification(method, dict(params) if params is not None else None)
-        await self._attached_wire().post(write_message(message), self._headers(message))
+        await self._post(method, write_message(message), self._headers(message))
+
+    async def _post(self, what: str, data: bytes, headers: Headers) -> None:
+        """Send what has no answer. On HTTP the endpoint says all the same whether it took it."""
+        wire = self._attached_wire()
+        with anyio.move_on_after(self.timeout_s) as scope:
+            await wire.post(data, headers)
+        if scope.cancelled_caught:
+            raise RequestTimeout(f"{what} was not taken in within {self.timeout_s:g} s.")
 
     async def send_raw(
         self, data: RawData, *, headers: Mapping[str, str] | None = None, timeout_s: float = 1.0

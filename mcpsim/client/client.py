@@ -193,7 +193,7 @@ class Client(Opener):
 
         Raises:
             ConnectionClosed: nobody reads any more.
-            UnexpectedResponse: the server did not accept it (HTTP).
+            UnexpectedResponse, RequestTimeout: the server did not take it in (HTTP).
         """
         try:
             await self._notify(method, params)
