@@ -12,7 +12,7 @@ const STEP_TIME_MS = 1600;
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const AXIS_WIDTH = 92;
 const LANE_MARGIN = 64;
-const LANE_GAP_MIN = 200;
+const LANE_GAP_MIN = 150;
 const ROW_HEIGHT = 40;
 const TABLE_CHUNK = 500;
 
@@ -334,6 +334,7 @@ class View {
     this.rows = new Map();
     this.arrows = new Map();
     this.root.setAttribute("aria-label", `Player: ${data.title}`);
+    this.root.style.setProperty("--run-height", `${data.height + 60}px`);
     this.root.replaceChildren(
       this.buildHeader(data),
       this.buildControls(),
