@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import inspect
 import math
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context
+from types import FrameType
 from typing import Any, Final, NoReturn, TypeVar, cast
 
 from mcpsim.errors import Deadlock, RealWorldCall, SimulationError, Stuck
@@ -96,7 +98,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self._look_at = step_budget
         self._quiet_from = 0
         self._progress_seen = 0
-        self._refused: RealWorldCall | None = None
+        self._fatal: SimulationError | None = None
         self._current: asyncio.Handle | None = None
 
     # The clock
@@ -152,8 +154,8 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
     def _advance(self) -> bool:
         """Move the clock to the next timer and make everything that is due ready; False without a timer."""
-        if self._refused is not None:
-            raise self._refused
+        if self._fatal is not None:
+            raise self._fatal
         heap = self._heap
         while heap and heap[0][2].cancelled():
             heapq.heappop(heap)
@@ -242,18 +244,14 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             try:
                 while not done():
                     self._step()
-            except NeverYields as error:
-                name = name_of(self._current, error)
-                raise Stuck(
-                    f"{name[0].upper()}{name[1:]} ran for {watchdog.limit_s:g} s without giving control "
-                    "back: an endless loop without an await in it?"
-                ) from None
+            except NeverYields:
+                watchdog.rest()
             finally:
                 cast("Any", self)._thread_id = None
                 if isinstance(outer, VirtualTimeLoop):
                     outer.nested -= 1
-        if self._refused is not None:
-            raise self._refused
+        if self._fatal is not None:
+            raise self._fatal
 
     def _step(self) -> None:
         ready = cast("Any", self)._ready
@@ -275,6 +273,15 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             self._order_cancellations(len(ready) - before)
         if self.steps - self._budget_from > self._budget:
             self._check_progress()
+
+    def stuck_at(self, frames: list[FrameType]) -> None:
+        """Called by the watchdog: the callback that runs now takes too long. The run ends with the error as
+        soon as it gives control back, even where it catches what the watchdog raises in it."""
+        name = name_of(self._current, frames)
+        self._fatal = Stuck(
+            f"{name[0].upper()}{name[1:]} ran for {self._step_limit_s:g} s without giving control back: an "
+            "endless loop without an await in it?"
+        )
 
     def waiting(self) -> str:
         """The tasks that are not done, and the function in which each of them waits; by name."""
@@ -329,15 +336,17 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             return
         try:
             for _ in range(CANCEL_ROUNDS):
-                self._refused = None
+                self._fatal = None
                 tasks = [task for task in asyncio.all_tasks(self) if not task.done()]
                 if not tasks:
                     break
                 tasks.sort(key=lambda task: cast("NumberedTask[Any]", task).number)
-                for task in tasks:
+                # One that has not begun would leave a coroutine behind that nobody ever awaited.
+                begun = [task for task in tasks if not _is_new(task)] or tasks
+                for task in begun:
                     task.cancel()
-                self._run_quietly(tasks)
-            self._refused = None
+                self._run_quietly(begun)
+            self._fatal = None
             self._run_quietly([self.create_task(self.shutdown_asyncgens())])
         finally:
             for task in asyncio.all_tasks(self):
@@ -380,7 +389,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
     def run_forever(self) -> None:
         """Not for a simulation: use `run_until`."""
-        raise RealWorldCall("run_forever has no end in a simulation; use run_until.")
+        self.refuse("run_forever (a loop that only a signal ends)")
 
     def call_soon_threadsafe(
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -395,11 +404,11 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
     def refuse(self, name: str) -> NoReturn:
         """Say no to something of the real world. The run ends with the error even where somebody, such as a
         server that guards itself against its handlers, catches it."""
-        self._refused = RealWorldCall(
+        self._fatal = RealWorldCall(
             f"{name} is real I/O. In a simulation there is no network, no thread and no process: keep to "
             "anyio's tasks, streams, events and sleep, or run the peers live."
         )
-        raise self._refused
+        raise self._fatal
 
 
 def _refuser(name: str) -> Callable[..., NoReturn]:
@@ -445,6 +454,11 @@ REAL_WORLD_METHODS: Final = (
 
 for _name in REAL_WORLD_METHODS:
     setattr(VirtualTimeLoop, _name, _refuser(_name))
+
+
+def _is_new(task: asyncio.Task[Any]) -> bool:
+    coroutine = task.get_coro()
+    return inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
 
 
 def _cancelled_number(handle: asyncio.Handle) -> int:

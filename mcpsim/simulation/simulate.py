@@ -27,7 +27,7 @@ from mcpsim.recording.run import Run, single, title_of
 from mcpsim.server.http import HttpServing
 from mcpsim.server.server import Server
 from mcpsim.server.stdio import StdioServing
-from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
+from mcpsim.simulation.loop import PROGRESS_LIMIT, STEP_BUDGET, VirtualTimeLoop
 from mcpsim.simulation.watchdog import LIMIT_S
 from mcpsim.transports.faults import Fault, FaultPlan
 from mcpsim.transports.link import HttpLink, Stdio, StreamableHttp, Wiring, stdio_pair
@@ -52,6 +52,7 @@ def simulate(
     title: str | None = None,
     step_budget: int = STEP_BUDGET,
     step_limit_s: float = LIMIT_S,
+    event_limit: int = PROGRESS_LIMIT,
 ) -> Run:
     """Play `story` and return what happened.
 
@@ -69,6 +70,7 @@ def simulate(
         title: what the run shows; the story's first docstring line or its name by default.
         step_budget: how many steps may pass while nothing happens, before the run counts as stuck.
         step_limit_s: how long one step may take, in seconds of the wall clock, before it counts as stuck.
+        event_limit: how many events there may be on the wire, before the run counts as one without an end.
 
     Raises:
         Deadlock, Stuck, RealWorldCall: the simulation cannot go on; the text says why.
@@ -86,6 +88,7 @@ def simulate(
         title=title,
         step_budget=step_budget,
         step_limit_s=step_limit_s,
+        event_limit=event_limit,
     )
     run = simulation.finish()
     if check and run.error is not None:
@@ -113,6 +116,7 @@ class Simulation:
         title: str | None = None,
         step_budget: int = STEP_BUDGET,
         step_limit_s: float = LIMIT_S,
+        event_limit: int = PROGRESS_LIMIT,
     ) -> None:
         if client is not None and era is not None:
             raise ValueError("Say the era in the client's description: Client(era=...).")
@@ -131,6 +135,7 @@ class Simulation:
             step_budget=step_budget,
             step_limit_s=step_limit_s,
             progress=lambda: self._recorder.wire_events,
+            progress_limit=event_limit,
         )
         self._recorder = Recorder(self._loop.microseconds)
         self._plan = FaultPlan(tuple(faults))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Final, cast
 
 # Of no interest to whoever looks for the mistake in a story or a handler.
@@ -17,11 +17,11 @@ def task_of(handle: asyncio.Handle) -> asyncio.Task[Any] | None:
     return cast("asyncio.Task[Any]", owner) if isinstance(owner, asyncio.Task) else None
 
 
-def name_of(handle: asyncio.Handle | None, error: BaseException | None = None) -> str:
+def name_of(handle: asyncio.Handle | None, frames: list[FrameType] | None = None) -> str:
     """A callback in words.
 
     Args:
-        error: what was raised inside of it, to say where.
+        frames: where it is just now, outermost first; None where it does not run now.
     """
     if handle is None:
         return "a callback"
@@ -29,7 +29,7 @@ def name_of(handle: asyncio.Handle | None, error: BaseException | None = None) -
     if task is None:
         callback = cast("Any", handle)._callback
         return f"the callback {getattr(callback, '__qualname__', type(callback).__name__)}"
-    place = where(task) if error is None else _place(_frames_of(error.__traceback__))
+    place = where(task) if frames is None else _place(frames)
     return f"the task {task.get_name()!r} {place}".rstrip()
 
 
@@ -43,14 +43,6 @@ def where(task: asyncio.Task[Any]) -> str:
             frames.append(frame)
         awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "ag_await", None)
     return _place(frames)
-
-
-def _frames_of(trace: TracebackType | None) -> list[FrameType]:
-    frames: list[FrameType] = []
-    while trace is not None:
-        frames.append(trace.tb_frame)
-        trace = trace.tb_next
-    return frames
 
 
 def _place(frames: list[FrameType]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Final, Protocol
 
 LIMIT_S: Final = 10.0
@@ -26,6 +26,10 @@ class Watched(Protocol):
 
     steps: int
     nested: int
+
+    def stuck_at(self, frames: list[FrameType]) -> None:
+        """Called from the watchdog's thread when a step takes too long, with the stack, outermost first."""
+        ...
 
 
 class Watchdog:
@@ -55,11 +59,16 @@ class Watchdog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # It may bite in the very moment in which the step ends; then it bites here, and that is no harm.
-        try:
-            self._end()
-        except NeverYields:
-            self._end()
+        self.rest()
+
+    def rest(self) -> None:
+        """Watch no longer. It may bite in the very moment in which a step ends; then it bites here."""
+        while True:
+            try:
+                self._end()
+            except NeverYields:
+                continue
+            return
 
     def _end(self) -> None:
         self._stop.set()
@@ -71,12 +80,25 @@ class Watchdog:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
 
     def _watch(self, watched: int) -> None:
-        seen = -1
-        while not self._stop.wait(self.limit_s):
+        seen, patience_s = -1, self.limit_s
+        while not self._stop.wait(patience_s):
             steps = -1 if self._loop.nested else self._loop.steps
             if steps == seen and steps >= 0:
-                # Again and again, as long as it is the same step: the callback may catch everything.
+                # Again and again, as long as it is the same step: the callback may catch everything. But not
+                # at once: whoever was bitten has to have the time to say so.
                 self._bitten = True
+                self._loop.stuck_at(_stack_of(watched))
+                patience_s = self.limit_s * 3
                 raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
                 raise_in(ctypes.c_ulong(watched), ctypes.py_object(NeverYields))
             seen = steps
+
+
+def _stack_of(thread: int) -> list[FrameType]:
+    frames: list[FrameType] = []
+    frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    frames.reverse()
+    return frames

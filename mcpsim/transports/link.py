@@ -6,6 +6,7 @@ knows nothing of the loop under it; a clock in whole microseconds is handed in.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -16,13 +17,18 @@ from typing import Final, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.errors import ConnectionClosed
+from mcpsim.errors import ConnectionClosed, MalformedMessage
+from mcpsim.messages import Batch, Notification, Request, read_batch
 from mcpsim.recording.events import Head
 from mcpsim.recording.frames import message_bytes
 from mcpsim.recording.recorder import Recorder
 from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, FaultPlan, Reorder
 from mcpsim.transports.http import EVENT_STREAM_TYPE, HttpHead, HttpRequest
 from mcpsim.transports.streams import HttpReply
+
+# How many messages a direction takes in one moment before it makes the sender give control back: a handler
+# that sends for ever would otherwise never do it.
+BURST: Final = 1_000
 
 TO_SERVER: Final = "to server"
 TO_CLIENT: Final = "to client"
@@ -78,16 +84,49 @@ class Wiring:
     plan: FaultPlan
     seed: int | str
 
-    def travel_us(self, label: str, n: int) -> int:
-        """How long message `n` of a direction is on its way, in microseconds.
+    def travel_us(self, label: str, what: str) -> int:
+        """How long something is on its way, in microseconds.
 
-        Every draw has a key of its own, so that one message more or less does not change the others.
+        Every draw is keyed by what it is for, so that one message more or less does not change the others.
+
+        Args:
+            label: the link and the direction.
+            what: the message, by the key that `Keys` gives it, or what else travels, such as the end.
         """
         transport = self.transport
         travel = transport.latency_ms
         if transport.jitter_ms:
-            travel += Random(f"{self.seed}:{label}:{n}").random() * transport.jitter_ms
+            travel += Random(f"{self.seed}:{label}:{what}").random() * transport.jitter_ms
         return round(travel * 1000)
+
+
+class Keys:
+    """Names the messages of a direction: by id where they have one, otherwise by method and number."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def next(self, body: bytes) -> str:
+        """The key of the next message; the same message again gets another one."""
+        kind = _kind(body)
+        count = self._counts[kind] = self._counts.get(kind, 0) + 1
+        return f"{kind}:{count}"
+
+
+def _kind(body: bytes) -> str:
+    if not body:
+        return "nothing"
+    try:
+        message = read_batch(body)
+    except MalformedMessage:
+        return "no message"
+    if isinstance(message, Batch):
+        return "batch"
+    if isinstance(message, Notification):
+        params = message.params or {}
+        about = next((params[key] for key in ("progressToken", "requestId") if key in params), "")
+        return f"{message.method} {json.dumps(about)}"
+    return f"{'request' if isinstance(message, Request) else 'answer'} {json.dumps(message.id)}"
 
 
 @dataclass(slots=True)
@@ -121,17 +160,24 @@ class Pipe:
     cut: Callable[[], None] | None = None
     double: Callable[[Parcel], None] | None = None
     orphan: HttpHead | None = None
+    keys: Keys = field(default_factory=Keys)
     _parcels: deque[Parcel] = field(default_factory=deque[Parcel])
-    _count: int = 0
     _last_due_us: int = 0
+    _moment_us: int = 0
+    _burst: int = 0
     _wake: anyio.Event | None = None
     _finished: bool = False
     _broken: str = ""
 
+    async def send(self, data: bytes, head: HttpHead | HttpRequest | None = None) -> None:
+        """Send a frame, and give control back where there were very many."""
+        self.put(data, head)
+        if self._burst > BURST:
+            await anyio.lowlevel.checkpoint()
+
     def put(self, data: bytes, head: HttpHead | HttpRequest | None = None) -> None:
         """Send a frame."""
         wiring = self.wiring
-        self._count += 1
         frame = wiring.recorder.sent(
             self.sender,
             self.receiver,
@@ -143,15 +189,24 @@ class Pipe:
         if self._broken:
             self._lose(frame, self._broken)
             return
-        due_us = wiring.clock() + wiring.travel_us(self.label, self._count)
+        now_us = wiring.clock()
+        if now_us != self._moment_us:
+            self._moment_us, self._burst = now_us, 0
+        self._burst += 1
+        due_us = now_us + wiring.travel_us(self.label, self._key(data, head))
         if wiring.plan:
             self._put_with_faults(Parcel(due_us, frame, data, head))
         else:
             self._enqueue(Parcel(due_us, frame, data, head))
 
+    def _key(self, data: bytes, head: HttpHead | HttpRequest | None) -> str:
+        return self.keys.next(self._body(data, head)) if self.wiring.transport.jitter_ms else ""
+
+    def _body(self, data: bytes, head: HttpHead | HttpRequest | None) -> bytes:
+        return message_bytes(data, None if head is None else plain_head(head), http=self.exchange > 0)
+
     def _put_with_faults(self, parcel: Parcel) -> None:
-        head = None if parcel.head is None else plain_head(parcel.head)
-        body = message_bytes(parcel.data, head, http=self.exchange > 0)
+        body = self._body(parcel.data, parcel.head)
         fault = self.wiring.plan.hit(
             body, sender=self.sender, receiver=self.receiver, connection=self.connection
         )
@@ -238,7 +293,7 @@ class Pipe:
         if not self._finished:
             self._finished = True
             last = max((one.due_us for one in self._parcels), default=0)
-            due_us = self.wiring.clock() + self.wiring.travel_us(self.label, self._count + 1)
+            due_us = self.wiring.clock() + self.wiring.travel_us(self.label, "the end")
             self._parcels.append(Parcel(max(due_us, self._last_due_us, last), 0, b""))
             if self._wake is not None:
                 self._wake.set()
@@ -355,7 +410,7 @@ class End:
     async def send(self, data: bytes) -> None:
         if self.outgoing.is_broken or self._closed:
             raise ConnectionClosed("The connection is gone: nobody reads any more.")
-        self.outgoing.put(data)
+        await self.outgoing.send(data)
 
     async def receive(self) -> bytes:
         return (await self.incoming.get()).data
@@ -405,13 +460,14 @@ class HttpLink:
         self._server = server
         self._handle = handle
         self._tasks = tasks
-        self._opened = 0
+        self._keys = Keys()
         self.connection = wiring.recorder.new_connection()
 
     async def open(self, request: HttpRequest) -> Exchange:
         """Send a request; the endpoint works on it in a task of its own."""
-        self._opened += 1
-        label = f"{self._client}-{self._server}:{self._opened}"
+        label = f"{self._client}-{self._server}"
+        if self._wiring.transport.jitter_ms:
+            label += f":{self._keys.next(request.body)}"
         opened = self._exchange(label)
         copies: list[Parcel] = []
         opened.there.double = copies.append
@@ -505,7 +561,7 @@ class Exchange:
 
     async def _tell_server(self) -> None:
         pipe = self.there
-        await anyio.sleep(pipe.wiring.travel_us(f"{pipe.label}:abort", 1) / 1_000_000)
+        await anyio.sleep(pipe.wiring.travel_us(pipe.label, "the abort") / 1_000_000)
         self.reply.abort()
 
     def cut(self) -> None:
@@ -538,7 +594,7 @@ class LinkReply:
             return
         if head is not None:
             self._streaming = is_event_stream(head)
-        self._exchange.back.put(body, head)
+        await self._exchange.back.send(body, head)
 
     async def end(self) -> None:
         if self._ended or self._aborted:

@@ -22,6 +22,8 @@ from mcpsim.simulation import simulate
 
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 BATCHING = "2025-03-26"
+# The legacy schemas let every result have more members; these have no business there.
+MODERN_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
 NOT_A_MESSAGE = "not a message"
 
 Surface = Mapping[tuple[str, str], Any]
@@ -132,6 +134,9 @@ class _Reader:
             return f"result of {method}", "It answers a request that nobody sent."
         surface = methods.SERVER_RESULTS if from_client is False else methods.CLIENT_RESULTS
         why = _body(surface, method, revision, message["result"])
+        strays = MODERN_MEMBERS & message["result"].keys() if revision in HANDSHAKE_PROTOCOL_VERSIONS else ()
+        if strays and not why:
+            why = f"The result has {', '.join(sorted(strays))}, which {revision} does not know."
         if method == "initialize" and not why:
             self._sessions[frame.connection] = message["result"]["protocolVersion"]
         return f"result of {method}", why
