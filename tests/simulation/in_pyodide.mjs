@@ -1,0 +1,26 @@
+// Runs a Python file in Pyodide, and prints the last value: node in_pyodide.mjs PYODIDE PACKAGES PROJECT FILE
+// Nothing is fetched: the packages and the project are folders of this machine.
+import { pathToFileURL } from "node:url";
+
+const [pyodide, packages, project, file] = process.argv.slice(2);
+const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`).href);
+try {
+  const python = await loadPyodide({ env: { HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1" } });
+  for (const [place, root] of [["/packages", packages], ["/project", project]]) {
+    python.FS.mkdirTree(place);
+    python.FS.mount(python.FS.filesystems.NODEFS, { root }, place);
+  }
+  console.log(python.runPython(`
+import runpy, sys
+sys.path[:0] = ["/project", "/packages"]
+import pyrsistent_as_rpds.pure
+sys.modules["rpds"] = pyrsistent_as_rpds.pure
+import json
+names = runpy.run_path("/project/${file}")
+json.dumps({"python": sys.version_info[:2], "platform": sys.platform, **names["digests"]()})
+`));
+} catch (error) {
+  // Not the whole stack: it begins with megabytes of compiled code.
+  console.error(String(error.message ?? error));
+  process.exitCode = 1;
+}
