@@ -14,7 +14,7 @@ and everything begins anew.
 from __future__ import annotations
 
 from mcpsim.course.exercises.exercise import Exercise, ExerciseSet, Task
-from mcpsim.course.exercises.patience import PATIENCE_S
+from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
@@ -26,7 +26,7 @@ def messages(*, patience_s: float = PATIENCE_S) -> MessageExercises:
     """The exercises of lesson 01, fresh.
 
     Args:
-        patience_s: how long one call of your code may take, in seconds.
+        patience_s: how long your code may take in one check, in seconds.
     """
     return MessageExercises(patience_s)
 
@@ -35,6 +35,6 @@ def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
     """The exercises of lesson 04, fresh.
 
     Args:
-        patience_s: how long one call of your code may take, in seconds.
+        patience_s: how long your code may take in one check, in seconds.
     """
     return StatelessExercises(patience_s)

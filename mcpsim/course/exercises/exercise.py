@@ -9,6 +9,8 @@ from typing import Any
 from mcpsim.course.exercises.card import Card, Part
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
+from mcpsim.eras.pages import MODERN, spec_url
+from mcpsim.eras.revisions import LATEST_MODERN
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Task:
         solution: one right answer, as code, in pieces that fit a notebook's cell.
         why: one or two sentences on the solution.
         grade: gets the answer and the `Learner` that runs it. It raises NotYet or NotAttempted.
+        pages: what to read: labels and pages of the specification of the modern era.
         play: how to play the answer and look at its messages, as one line of code, or "".
     """
 
@@ -50,7 +53,14 @@ class Task:
     solution: tuple[str, ...]
     why: str
     grade: Callable[[Any, Learner], Passed]
+    pages: tuple[tuple[str, str], ...] = ()
     play: str = ""
+
+    @property
+    def reading(self) -> str:
+        """The pages, as links in Markdown."""
+        links = (f"[{label}, {LATEST_MODERN}]({spec_url(MODERN, page)})" for label, page in self.pages)
+        return f"Where the rules stand: {', '.join(links)}."
 
 
 class Exercise:
@@ -58,12 +68,12 @@ class Exercise:
 
     Args:
         task: the fixed part.
-        learner: runs what the learner wrote.
+        patience_s: how long the learner's code may take in one check, in seconds.
     """
 
-    def __init__(self, task: Task, learner: Learner) -> None:
+    def __init__(self, task: Task, patience_s: float) -> None:
         self._task = task
-        self._learner = learner
+        self._patience_s = patience_s
         self._hints_shown = 0
         self._outcome = Outcome.NOT_ATTEMPTED
 
@@ -95,7 +105,7 @@ class Exercise:
         try:
             if is_placeholder(answer):
                 raise NotAttempted
-            passed = self._task.grade(answer, self._learner)
+            passed = self._task.grade(answer, Learner(self._patience_s))
         except NotAttempted:
             look = (
                 f"Replace each `...` in the cell that makes `{self._task.answer}`, run it, then check again."
@@ -140,15 +150,15 @@ class ExerciseSet:
 
     Args:
         title: the lesson's title.
-        patience_s: how long one call of a learner's code may take, in seconds.
+        patience_s: how long the learner's code may take in one check, in seconds.
     """
 
     def __init__(self, title: str, patience_s: float) -> None:
         self._title = title
-        self._learner = Learner(patience_s)
+        self._patience_s = patience_s
 
     def _exercise(self, task: Task) -> Exercise:
-        return Exercise(task, self._learner)
+        return Exercise(task, self._patience_s)
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:

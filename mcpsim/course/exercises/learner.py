@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
 
 from mcpsim.client import Client
-from mcpsim.course.exercises.patience import PATIENCE_S, Patience
 from mcpsim.course.exercises.showing import describe_error, name_of
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet
-from mcpsim.errors import SimulationError
+from mcpsim.errors import SimulationError, Stuck
+from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
 from mcpsim.server import Server
-from mcpsim.simulation import Simulation
+from mcpsim.simulation import Simulation, VirtualTimeLoop
 from mcpsim.simulation.watchdog import NeverYields
 from mcpsim.transports.faults import Fault
 from mcpsim.transports.link import Stdio, StreamableHttp
 
+PATIENCE_S: Final = 10.0
+SHORTEST_S: Final = 0.5
 MAX_WIRE_EVENTS: Final = 1_000
 MAX_VIRTUAL_S: Final = 3_600.0
+
+_PLAY_IT: Final = "Play the story yourself with `simulate` and look at the messages."
+_CALL_IT: Final = "Call it yourself with these arguments, in a cell of your own."
 
 
 def is_placeholder(value: object) -> bool:
@@ -29,19 +35,17 @@ def is_placeholder(value: object) -> bool:
     return value is ...
 
 
-class _StoryTooLong(Exception):
-    """The story was still waiting at the end of the time that it has."""
-
-
 class Learner:
-    """Runs a learner's functions and stories for a check.
+    """Runs a learner's functions and stories for one check.
 
     Args:
-        patience_s: how long one call of a function, or one run of a story, may take, in seconds.
+        patience_s: how long all of that may take, in seconds of the wall clock from now on. In a browser,
+            where there are no threads, one call that never ends is ended with the kernel alone.
     """
 
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
-        self.patience_s = patience_s
+        self._patience_s = patience_s
+        self._until = time.monotonic() + patience_s
 
     def call(self, function: Any, *arguments: Any, on: str = "") -> Any:
         """Call a plain function and return what it returns.
@@ -55,24 +59,26 @@ class Learner:
         if not callable(function):
             raise NotYet(f"This is no function but {_kind(function)}.", look="Pass the function itself.")
         where = f" on {on}" if on else ""
-        patience = Patience(self.patience_s)
+        call = _Call(function, arguments)
+        # On a loop, because its watchdog ends what never gives control back.
+        loop = VirtualTimeLoop(step_limit_s=self._step_limit_s())
         try:
-            with patience:
-                value = function(*arguments)
-        except KeyboardInterrupt as error:
-            raise self._interrupted(function, error, where) from None
-        except BaseException as error:
-            raise NotYet(
-                f"{name_of(function)} raised {describe_error(error, function)}{where}.",
-                look="Call it yourself with these arguments, in a cell of your own.",
-            ) from None
-        if inspect.iscoroutine(value):
-            value.close()
+            loop.call_soon(call.run)
+            loop.run_until(lambda: call.is_done)
+        except Stuck:
+            raise self._too_long(function, where) from None
+        finally:
+            loop.close()
+        if call.error is not None:
+            raise _raised(function, call.error, where, _CALL_IT)
+        if inspect.iscoroutine(call.value):
+            call.value.close()
             raise NotYet(
                 f"{name_of(function)} is an `async def`; it is called without `await`.",
                 look="Begin it with `def` alone: nothing in it has to wait.",
             )
-        return value
+        self._hurry(function, where)
+        return call.value
 
     def play(
         self,
@@ -92,52 +98,36 @@ class Learner:
             arguments: what the story gets after its client.
             server, client, transport, seed, faults: as for `simulate`.
             title: what the recording is called.
-            written: what the learner wrote, where it is not the story itself but something that the story uses.
+            written: what the learner wrote, where that is not the story but something that the story uses.
 
         Raises:
             NotAttempted: the story returned `...`.
-            NotYet: it is no function, it raised, it did not come to its end, or 1,000 messages were too few for
-                it.
+            NotYet: it is no function, it raised, it did not come to its end, or it sent and received more
+                than 1,000 messages.
         """
         if not callable(story):
             raise NotYet(f"This is no story but {_kind(story)}.", look="Pass the async function itself.")
-
         own = story if written is None else written
-
-        async def bounded(*clients: Client) -> Any:
-            with anyio.move_on_after(MAX_VIRTUAL_S):
-                value = story(*clients, *arguments)
-                return await value if inspect.isawaitable(value) else value
-            raise _StoryTooLong
-
         simulation = Simulation(
-            bounded,
+            _bounded(story, arguments),
             server=server,
             client=client,
             transport=transport,
             seed=seed,
             faults=faults,
             title=title,
+            step_limit_s=self._step_limit_s(),
         )
-        patience = Patience(self.patience_s)
         try:
-            with patience:
-                run = _finished(simulation, own)
+            with simulation:
+                run = self._finished(simulation, own)
         except NotYet:
             raise
         except SimulationError as error:
-            if patience.ran_out:
-                raise self._interrupted(own, NeverYields(), "") from None
-            raise NotYet(
-                f"The run could not go on. {error}", _no_rule, _PLAY_IT, simulation.recording
-            ) from None
-        except KeyboardInterrupt as error:
-            raise self._interrupted(own, error, "") from None
+            seen = f"The run of {name_of(own)} could not go on. {error}"
+            raise NotYet(seen, look=_PLAY_IT, recording=simulation.recording) from None
         except BaseException as error:
-            said = describe_error(error, own)
-            raise NotYet(f"{name_of(own)} raised {said}.", _no_rule, _PLAY_IT) from None
-        finally:
-            simulation.close()
+            raise _raised(own, error, "", _PLAY_IT, simulation.recording) from None
         if isinstance(run.error, _StoryTooLong):
             raise NotYet(
                 f"{name_of(own)} was not at its end after an hour of simulated time.",
@@ -145,33 +135,80 @@ class Learner:
                 recording=run.recording,
             )
         if run.error is not None:
-            said = describe_error(run.error, own)
-            raise NotYet(f"{name_of(own)} raised {said}.", _no_rule, _PLAY_IT, run.recording)
+            raise _raised(own, run.error, "", _PLAY_IT, run.recording)
         if is_placeholder(run.value):
             raise NotAttempted
         return run
 
-    def _interrupted(self, function: object, error: KeyboardInterrupt, where: str) -> NotYet:
-        if isinstance(error, NeverYields):
-            return NotYet(
-                f"{name_of(function)} did not come to its end within {self.patience_s:g} s{where}.",
-                look="Is there a loop whose condition never becomes false?",
-            )
+    def _finished(self, simulation: Simulation, own: object) -> Run:
+        for _ in range(MAX_WIRE_EVENTS):
+            if not simulation.step():
+                return simulation.finish()
+            self._hurry(own)
+        raise NotYet(
+            f"{name_of(own)} had sent and received {MAX_WIRE_EVENTS} messages and was not at its end.",
+            look="Does it try again for ever? Try once, look at the answer, then decide.",
+        )
+
+    def _step_limit_s(self) -> float:
+        # A watchdog bites where nothing has moved between two looks, so between once and twice this time.
+        return max(self._until - time.monotonic(), SHORTEST_S) / 2
+
+    def _hurry(self, function: object, where: str = "") -> None:
+        if time.monotonic() > self._until:
+            raise self._too_long(function, where)
+
+    def _too_long(self, function: object, where: str) -> NotYet:
+        return NotYet(
+            f"{name_of(function)} did not come to its end within {self._patience_s:g} s{where}.",
+            look="Is there a loop whose condition never becomes false?",
+        )
+
+
+class _Call:
+    """One call of a function, and what came of it."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._function = function
+        self._arguments = arguments
+        self.is_done = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.value = self._function(*self._arguments)
+        except NeverYields:
+            raise
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.is_done = True
+
+
+class _StoryTooLong(Exception):
+    """The story was still waiting at the end of the time that it has."""
+
+
+def _bounded(story: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The story with its further arguments, and with an end."""
+
+    async def bounded(*clients: Client) -> Any:
+        with anyio.move_on_after(MAX_VIRTUAL_S):
+            value = story(*clients, *arguments)
+            return await value if inspect.isawaitable(value) else value
+        raise _StoryTooLong
+
+    return bounded
+
+
+def _raised(
+    function: object, error: BaseException, where: str, look: str, recording: Recording | None = None
+) -> NotYet:
+    if isinstance(error, KeyboardInterrupt):
         return NotYet("The check was stopped before it was done.", look="Run the cell again.")
-
-
-_no_rule: Final = None
-_PLAY_IT: Final = "Play the story yourself with `simulate` and look at the messages."
-
-
-def _finished(simulation: Simulation, story: object) -> Run:
-    for _ in range(MAX_WIRE_EVENTS):
-        if not simulation.step():
-            return simulation.finish()
-    raise NotYet(
-        f"{name_of(story)} had sent and received {MAX_WIRE_EVENTS} messages and was not at its end.",
-        look="Does it try again for ever? Try once, look at the answer, then decide.",
-    )
+    seen = f"{name_of(function)} raised {describe_error(error, function)}{where}."
+    return NotYet(seen, look=look, recording=recording)
 
 
 def _kind(value: object) -> str:

@@ -66,16 +66,16 @@ def _own_line(error: BaseException, function: object) -> str:
     return found
 
 
-def _written(function: object) -> object:
+def _written(function: Any) -> Any:
     """The function that somebody wrote, inside of a partial, a decorator's wrapper, or an object's class."""
-    inner = function
     for _ in range(20):
-        wrapped = getattr(inner, "func", None) or getattr(inner, "__wrapped__", None)
-        if wrapped is None:
+        inner = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+        if inner is None:
             break
-        inner = wrapped
-    kind: Any = type(inner)
-    return inner if hasattr(inner, "__globals__") else getattr(kind, "__call__", inner)  # noqa: B004
+        function = inner
+    if hasattr(function, "__globals__"):
+        return function
+    return getattr(function.__class__, "__call__", function)  # noqa: B004
 
 
 def wrap(label: str, text: str, indent: int = 6) -> str:

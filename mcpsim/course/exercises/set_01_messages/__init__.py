@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mcpsim.course.exercises.exercise import ExerciseSet
-from mcpsim.course.exercises.patience import PATIENCE_S
+from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.set_01_messages import classifier, classify, repair
 from mcpsim.course.exercises.set_01_messages.twelve import TWELVE
 

@@ -124,4 +124,8 @@ def shape_of(obj):
     why="Bytes first, then JSON, then the shape: each step may rely on the one before it. Exactly one of "
     "`method`, `result` and `error` has to be there.",
     grade=grade,
+    pages=(
+        ("messages", "basic/index#messages"),
+        ("encoding", "basic/transports/index#messages"),
+    ),
 )

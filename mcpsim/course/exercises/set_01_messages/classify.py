@@ -7,9 +7,10 @@ from typing import Final
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_integer, as_text, filled_in, require_complete
-from mcpsim.course.exercises.set_01_messages.twelve import TWELVE, WORDS
+from mcpsim.course.exercises.set_01_messages.twelve import NOT_A_MESSAGE, NOT_JSON, TWELVE, WORDS
 from mcpsim.course.exercises.showing import show
 from mcpsim.course.exercises.verdict import NotYet
+from mcpsim.errors import INVALID_REQUEST, PARSE_ERROR
 
 LETTERS: Final = tuple(TWELVE)
 
@@ -17,8 +18,11 @@ LETTERS: Final = tuple(TWELVE)
 def word_of(value: object) -> str | None:
     """The word of an answer; a code may be given as a number. None where it is not one of the words."""
     code = as_integer(value)
-    word = as_text(value) if code is None else str(code)
+    word = as_text(value) if code is None else _CODES.get(code)
     return word if word in WORDS else None
+
+
+_CODES: Final = {PARSE_ERROR: NOT_JSON, INVALID_REQUEST: NOT_A_MESSAGE}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -90,4 +94,5 @@ answers = {
     why="The fields of the outermost object decide, and an id is a string or an integer: 0 and the empty "
     "string are ids, null is none.",
     grade=grade,
+    pages=(("messages", "basic/index#messages"),),
 )

@@ -138,4 +138,8 @@ repaired = {
     why="Each has one fault. For L the bytes have to change although the text stays the same: an é has one "
     "byte in Latin-1 and two in UTF-8.",
     grade=grade,
+    pages=(
+        ("messages", "basic/index#messages"),
+        ("encoding", "basic/transports/index#messages"),
+    ),
 )

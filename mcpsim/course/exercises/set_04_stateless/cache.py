@@ -222,4 +222,5 @@ def may_serve(entry, principal, now_ms):
     why="Time and audience are two hints that do not know of each other. Neither is a promise: the list "
     "may have changed all the same.",
     grade=grade,
+    pages=(("cacheable model", "server/utilities/caching#cacheable-model"),),
 )

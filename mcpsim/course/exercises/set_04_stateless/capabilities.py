@@ -183,5 +183,9 @@ async def three_calls(client):
     ),
     why="All three travel on one connection, and still each is judged by what it brings along.",
     grade=grade,
+    pages=(
+        ("statelessness", "basic/index#statelessness"),
+        ("`_meta`", "basic/index#meta"),
+    ),
     play="simulate(three_calls, server=picky_desk())",
 )

@@ -111,5 +111,6 @@ async def from_the_future(client):
     why="The error is more than a refusal: it says what would have been accepted, so that the client can "
     "go on.",
     grade=grade,
+    pages=(("version negotiation", "basic/versioning#protocol-version-negotiation"),),
     play="simulate(from_the_future, server=help_desk())",
 )

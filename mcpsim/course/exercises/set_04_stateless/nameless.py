@@ -113,5 +113,6 @@ async def without_a_name(client):
     "SHOULD NOT behave otherwise for it: `clientInfo` is what the client says of itself, and nobody "
     "checks it.",
     grade=grade,
+    pages=(("`_meta`", "basic/index#meta"),),
     play="simulate(without_a_name, server=help_desk())",
 )

@@ -37,10 +37,10 @@ Definition = dict[str, Any]
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Call the function with sets of tools in many orders, then let a server use it."""
-    for seed in SEEDS:
-        tools = _tools(seed)
-        _agree(answer, learner, [_ordered(answer, learner, order) for order in _orders(tools, seed)])
+    _agree_with_itself(answer, learner)
     _agree_whatever_the_hash(answer, learner)
+    for seed in SEEDS:
+        _agree([_ordered(answer, learner, order) for order in _orders(_tools(seed), seed)])
     _agree_on_the_wire(answer, learner)
     return Passed(
         f"{len(SEEDS)} sets of tools, each registered in several orders, always gave one list, and so did a "
@@ -49,7 +49,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _agree(answer: object, learner: Learner, lists: list[tuple[list[str], list[str]]]) -> None:
+def _agree(lists: list[tuple[list[str], list[str]]]) -> None:
     (first_order, first_list), *others = lists
     for order, listed in others:
         if listed != first_list:
@@ -58,6 +58,17 @@ def _agree(answer: object, learner: Learner, lists: list[tuple[list[str], list[s
                 f"Registered as {_names(order)}, they are listed as {_names(listed)}.",
                 ORDER,
                 "What decides the order must be in the tools themselves, and must differ from tool to tool.",
+            )
+
+
+def _agree_with_itself(answer: object, learner: Learner) -> None:
+    (_, first), *others = [_ordered(answer, learner, _tools(0)) for _ in range(4)]
+    for _, listed in others:
+        if listed != first:
+            raise NotYet(
+                f"Called with the same list, it gave {_names(first)}, and then {_names(listed)}.",
+                ORDER,
+                "Leave chance out of it.",
             )
 
 
@@ -236,4 +247,5 @@ def in_order(tools):
     ),
     why="Names are unique within a server, so no two tools are ever equal, and nothing is left to chance.",
     grade=grade,
+    pages=(("tools", "server/tools#capabilities"),),
 )

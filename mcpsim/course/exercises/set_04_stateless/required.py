@@ -131,4 +131,9 @@ strength = {
     ),
     why="Whatever is needed to process a message is required. Names are for people who read logs.",
     grade=grade,
+    pages=(
+        ("`_meta`", "basic/index#meta"),
+        ("results", "basic/index#result-responses"),
+        ("progress", "basic/patterns/progress#progress-flow"),
+    ),
 )

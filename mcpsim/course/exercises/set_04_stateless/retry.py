@@ -168,5 +168,6 @@ async def ask_again(client, spoken):
     why="Both lists count: a version that only one side speaks helps nobody, and the order of the server's "
     "list is no advice.",
     grade=grade,
+    pages=(("version negotiation", "basic/versioning#protocol-version-negotiation"),),
     play=f'simulate(lambda client: ask_again(client, ["{FUTURE}", "{LATEST_MODERN}"]), server=help_desk())',
 )

@@ -35,8 +35,8 @@ PRIVATE: Final = Rule(
     CHOOSING,
 )
 TOKEN: Final = Rule(
-    "A `public` result MAY be shared between callers even if it comes from an endpoint that asks for a "
-    "token. What counts is whether the result is the same.",
+    "Servers MUST be aware that a `public` result may be shared between callers, even if it comes from an "
+    "endpoint that asks for a token. What counts is whether the result is the same.",
     SECURITY,
 )
 HINT: Final = Rule(
@@ -165,4 +165,8 @@ choices = {
     why="The scope says who may see a stored result, not how one gets to it and not for how long. It is no "
     "access control either: a server MUST check by itself who may use what.",
     grade=grade,
+    pages=(
+        ("cache scope", "server/utilities/caching#cache-scope-field"),
+        ("security", "server/utilities/caching#security-considerations"),
+    ),
 )

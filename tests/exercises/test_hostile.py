@@ -1,0 +1,310 @@
+"""Code that raises, never ends, or lies: the learner gets a verdict, not a traceback and not a hang."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from mcpsim.course import exercises
+from mcpsim.course.exercises import Outcome, Verdict
+
+PATIENCE_S = 0.4
+STORIES = ("future", "retry", "capabilities", "nameless")
+
+
+def check(name: str, answer: Any, patience_s: float = 10) -> Verdict:
+    for make in (exercises.messages, exercises.stateless):
+        ex = make(patience_s=patience_s)
+        if hasattr(ex, name):
+            return getattr(ex, name).check(answer)
+    raise LookupError(name)
+
+
+class Rude(BaseException):
+    """Not even an Exception."""
+
+
+class Speechless(Exception):
+    """An error that raises when it is asked what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Secretive:
+    """A value that raises when it is shown, compared or asked for anything."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no look")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no comparison")
+
+    def __hash__(self) -> int:
+        raise RuntimeError("no hash")
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("no truth")
+
+
+def deep(*arguments: Any) -> Any:
+    return deep(*arguments)
+
+
+def raises(error: BaseException | type[BaseException]) -> Callable[..., Any]:
+    def raising(*arguments: Any) -> Any:
+        raise error
+
+    return raising
+
+
+RAISED = {
+    "ValueError": raises(ValueError("what is this?")),
+    "an error without words": raises(ValueError),
+    "Rude": raises(Rude("no")),
+    "SystemExit": raises(SystemExit(3)),
+    "GeneratorExit": raises(GeneratorExit),
+    "StopIteration": raises(StopIteration),
+    "Speechless": raises(Speechless),
+    "RecursionError": deep,
+    "MemoryError": raises(MemoryError),
+    "an address": raises(ValueError(f"no {object()}")),
+    "a long text": raises(ValueError("x" * 100_000)),
+    "many lines": raises(ValueError("one\ntwo\n" * 100)),
+}
+
+
+@pytest.mark.parametrize("function", RAISED.values(), ids=RAISED)
+@pytest.mark.parametrize("name", ["classifier", "order", "cache", *STORIES])
+def test_what_is_raised_is_told(name: str, function: Callable[..., Any]) -> None:
+    verdict = check(name, function)
+    assert verdict.outcome is Outcome.NOT_YET
+    assert " raised " in verdict.seen
+    assert len(verdict.seen) < 700
+    assert "\n" not in verdict.seen
+    assert " at 0x" not in repr(verdict)
+
+
+def test_the_line_of_the_learners_own_code_is_told() -> None:
+    def classify(data: bytes) -> str:
+        return helper(data)
+
+    def helper(data: bytes) -> str:
+        return {}["nothing here"]
+
+    seen = check("classifier", classify).seen
+    assert "`classify` raised KeyError: 'nothing here' (in `helper`, line " in seen
+    assert '`return {}["nothing here"]`)' in seen
+
+
+def test_the_line_is_that_of_the_learner_where_mcpsim_raises() -> None:
+    async def story(client: Any) -> Any:
+        return await client.request("tools/list", {"cursor": {1, 2}})
+
+    seen = check("future", story).seen
+    assert seen.startswith("`story` raised FramingError: ")
+    assert "(in `story`, line " in seen
+    assert '`return await client.request("tools/list", {"cursor": {1, 2}})`)' in seen
+
+
+def test_without_source_there_is_still_the_number_of_the_line() -> None:
+    names: dict[str, Any] = {}
+    exec("def classify(data):\n\n    return 1 / 0\n", names)
+    assert "(in `classify`, line 3)" in check("classifier", names["classify"]).seen
+
+
+class Callable_:  # noqa: N801
+    """An object that can be called."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise LookupError("from the object")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        functools.partial(raises(LookupError("inner")), 1),
+        Callable_(),
+        Callable_().__call__,
+        functools.partial(len),
+    ],
+    ids=["partial", "object", "method", "built in"],
+)
+def test_other_things_that_can_be_called_are_taken_too(function: Any) -> None:
+    verdict = check("classifier", function)
+    assert verdict.outcome is Outcome.NOT_YET
+    assert "LookupError" in verdict.seen or "returned" in verdict.seen
+
+
+VALUES = [
+    Secretive(),
+    [Secretive()],
+    {Secretive: 1},
+    iter([]),
+    (n for n in [1]),
+    10**5000,
+    "\ud800",
+    b"\xff",
+    print,
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+@pytest.mark.parametrize("name", ["classifier", "order", "cache", "future"])
+def test_odd_values_are_shown_and_refused(name: str, value: Any) -> None:
+    verdict = check(name, lambda *arguments: value)
+    assert verdict.outcome is Outcome.NOT_YET
+    assert repr(verdict)
+    assert verdict._repr_html_().encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+@pytest.mark.parametrize(
+    ("name", "letters"), [("classify", "ABCDEFGHIJKL"), ("repair", "EGHIL"), ("scope", "ABCD")]
+)
+def test_odd_values_in_a_dict_are_shown_and_refused(name: str, letters: str, value: Any) -> None:
+    verdict = check(name, dict.fromkeys(letters, value))
+    assert verdict.outcome is Outcome.NOT_YET
+    assert repr(verdict)
+
+
+def loops(*arguments: Any) -> Any:
+    while True:
+        pass
+
+
+def loops_and_catches(*arguments: Any) -> Any:
+    for _ in range(3):
+        try:
+            while True:
+                pass
+        except:  # noqa: E722
+            pass
+
+
+def dawdles(*arguments: Any) -> Any:
+    time.sleep(0.05)
+    return "request"
+
+
+async def loops_in_a_story(*arguments: Any) -> Any:
+    while True:
+        pass
+
+
+async def loops_with_sleep_0(*arguments: Any) -> Any:
+    while True:
+        await anyio.sleep(0)
+
+
+async def waits_for_ever(*arguments: Any) -> Any:
+    await anyio.Event().wait()
+
+
+async def sleeps_on_and_on(*arguments: Any) -> Any:
+    while True:
+        await anyio.sleep(1)
+
+
+async def asks_on_and_on(client: Any, *arguments: Any) -> Any:
+    while True:
+        await client.list_tools()
+
+
+async def swallows_the_end(*arguments: Any) -> Any:
+    for _ in range(3):
+        try:
+            while True:
+                await anyio.sleep(10)
+        except BaseException:
+            pass
+
+
+ENDLESS: list[tuple[str, Any, str]] = [
+    *((name, loops, "did not come to its end within 0.4 s") for name in ("classifier", "order", "cache")),
+    *((name, loops, "without giving control back: an endless loop") for name in STORIES),
+    ("classifier", loops_and_catches, "did not come to its end within 0.4 s"),
+    ("classifier", dawdles, "did not come to its end within 0.4 s"),
+    *((name, loops_in_a_story, "without giving control back: an endless loop") for name in STORIES),
+    ("future", loops_with_sleep_0, ""),
+    ("future", waits_for_ever, "after an hour of simulated time"),
+    ("future", sleeps_on_and_on, "after an hour of simulated time"),
+    ("retry", asks_on_and_on, "1000 messages and was not at its end"),
+    ("future", swallows_the_end, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "seen"), ENDLESS, ids=[f"{row[0]}-{row[1].__name__}" for row in ENDLESS]
+)
+def test_what_never_ends_is_ended(name: str, answer: Any, seen: str) -> None:
+    start = time.monotonic()
+    verdict = check(name, answer, PATIENCE_S)
+    assert time.monotonic() - start < 30
+    assert verdict.outcome is Outcome.NOT_YET
+    assert seen in verdict.seen
+
+
+def test_after_a_loop_that_was_ended_all_works_as_before() -> None:
+    ex = exercises.stateless(patience_s=PATIENCE_S)
+    for _ in range(3):
+        assert ex.future.check(loops_in_a_story).outcome is Outcome.NOT_YET
+        time.sleep(PATIENCE_S * 1.5)
+        assert ex.required.check(dict.fromkeys("ABCDEF", "MUST")).outcome is Outcome.NOT_YET
+
+
+@pytest.mark.parametrize("name", ["classifier", "future"])
+def test_the_stop_button_stops_the_check_without_a_traceback(name: str) -> None:
+    verdict = check(name, raises(KeyboardInterrupt))
+    assert verdict.outcome is Outcome.NOT_YET
+    assert verdict.seen == "The check was stopped before it was done."
+
+
+def test_a_check_works_inside_of_a_running_loop() -> None:
+    async def story(client: Any) -> Any:
+        return []
+
+    async def in_a_notebook() -> Verdict:
+        return check("future", story)
+
+    assert anyio.run(in_a_notebook).outcome is Outcome.NOT_YET
+
+
+def test_a_story_that_opens_the_real_world_is_told_so() -> None:
+    async def story(client: Any) -> Any:
+        return await anyio.connect_tcp("localhost", 9)
+
+    verdict = check("future", story)
+    assert verdict.outcome is Outcome.NOT_YET
+    assert "real I/O" in verdict.seen
+
+
+def test_what_the_function_does_to_its_arguments_does_not_matter() -> None:
+    def in_order(tools: Any) -> Any:
+        listed = sorted((dict(tool) for tool in tools), key=lambda tool: tool["name"])
+        for tool in tools:
+            tool.clear()
+        tools.clear()
+        return listed
+
+    assert check("order", in_order).passed
+
+
+def test_a_function_that_is_async_by_mistake_is_told_so() -> None:
+    async def classify(data: bytes) -> str:
+        return "request"
+
+    verdict = check("classifier", classify)
+    assert "`classify` is an `async def`" in verdict.seen
+
+
+def test_the_recursion_limit_is_left_alone() -> None:
+    before = sys.getrecursionlimit()
+    check("classifier", deep)
+    assert sys.getrecursionlimit() == before
