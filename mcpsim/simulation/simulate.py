@@ -224,7 +224,7 @@ class Simulation:
                 raise
             # The story is over, and somebody waits for ever for a message that was lost.
             self._note_who_waits()
-            self._conclude(self._told.error)
+            self._conclude(None)
         except SimulationError as error:
             if not self._loop.is_running():
                 self._end(error=error)
@@ -238,15 +238,12 @@ class Simulation:
 
     def _conclude(self, error: BaseException | None) -> None:
         told = self._told
-        if error is not None:
-            own = told is not None and told.error is not None and _holds(error, told.error)
-            error = told.error if told is not None and own else single(error)
-        if error is None:
-            self._end(value=None if told is None else told.value)
-        elif isinstance(error, Exception):
-            self._end(error=error)
-        else:
-            self._end()
+        if error is None and told is not None:
+            self._end(value=told.value, error=told.error)
+            return
+        error = SimulationError("The story was stopped before its end.") if error is None else single(error)
+        self._end(error=error if isinstance(error, Exception) else None)
+        if not isinstance(error, Exception):
             raise error
 
     def _end(self, *, value: Any = None, error: Exception | None = None) -> None:
@@ -270,22 +267,23 @@ class Simulation:
                 for lane, client in self._clients.items():
                     wire, scribe = self._wire(lane, client, tasks, endpoint)
                     await stack.enter_async_context(client.attached(wire, scribe))
-                if self._connect:
-                    for client in self._clients.values():
-                        await client.connect()
                 await self._tell()
 
     async def _tell(self) -> None:
+        # An error of the story does not tear the peers down: they close their connections as they always do,
+        # and the recording shows it.
+        clients = self._clients.values()
         try:
-            value = self._story(*self._clients.values())
+            if self._connect:
+                for client in clients:
+                    await client.connect()
+            value = self._story(*clients)
             if inspect.isawaitable(value):
                 value = await value
-        except anyio.get_cancelled_exc_class():
-            raise
-        except BaseException as error:
+        except Exception as error:
             self._told = _Told(error=error)
-            raise
-        self._told = _Told(value)
+        else:
+            self._told = _Told(value)
 
     def _endpoint(self) -> HttpServing | None:
         if not isinstance(self._transport, StreamableHttp):
@@ -328,19 +326,10 @@ class _Told:
     """How the story ended, while the peers still close their connections."""
 
     value: Any = None
-    error: BaseException | None = None
+    error: Exception | None = None
 
 
 def _error_of(main: asyncio.Task[Any]) -> BaseException | None:
     if main.cancelled():
         return SimulationError("The story was cancelled, and nobody but itself could do that.")
     return main.exception()
-
-
-def _holds(error: BaseException, wanted: BaseException) -> bool:
-    """Whether `error` is `wanted`, or a group with it inside."""
-    if error is wanted:
-        return True
-    if not isinstance(error, BaseExceptionGroup):
-        return False
-    return any(_holds(inner, wanted) for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions)

@@ -159,8 +159,10 @@ class FaultPlan:
             self._seen[index] += 1
             if self._seen[index] != fault.nth or found is not None:
                 continue
+            if isinstance(fault, Change) and fault.old not in body:
+                continue
             found = fault
-            self._used[index] = not isinstance(fault, Change) or fault.old in body
+            self._used[index] = True
         return found
 
     def unused(self) -> tuple[Fault, ...]:
