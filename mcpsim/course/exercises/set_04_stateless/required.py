@@ -95,7 +95,7 @@ def grade(answer: object, learner: Learner) -> Passed:
         )
     require_complete(given, LETTERS)
     return Passed(
-        "All six are right. The two names, of the client and of the server, are the ones that may be absent."
+        "All six are right. What a peer says of itself is a SHOULD; what an answer needs is a MUST."
     )
 
 
