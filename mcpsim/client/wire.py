@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,7 +18,7 @@ Arrived = Message | Batch | MalformedMessage
 OnProgress = Callable[[float, float | None, str | None], object]
 
 #: How long a binding waits for the other side when it shuts the connection down, in seconds.
-CLOSE_TIMEOUT_S = 5.0
+CLOSE_TIMEOUT_S: Final = 5.0
 
 
 class SessionEnded(UnexpectedResponse):

@@ -139,8 +139,12 @@ class SchemaArguments:
         if unknown:
             raise RegistrationError(f"{whose}: the function has no parameter for {', '.join(unknown)}.")
         required = cast("list[str]", self.schema.get("required", []))
-        for one in self._names.difference(required):
-            if parameters[one].default is parameters[one].empty:
+        for one in parameters:
+            if (
+                one in self._names
+                and one not in required
+                and parameters[one].default is inspect.Parameter.empty
+            ):
                 raise RegistrationError(
                     f"{whose}: the function cannot do without {one!r}, and the schema does not require it."
                 )

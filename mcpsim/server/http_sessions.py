@@ -6,6 +6,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from mcpsim.eras import legacy
 from mcpsim.messages import Batch, Message, Request, Response
@@ -16,6 +17,8 @@ from mcpsim.server.server import Server
 from mcpsim.server.sessions import ServedSession, Taken, answer_batch
 from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER, Headers, HttpRequest
 from mcpsim.transports.streams import HttpReply
+
+MAX_SESSIONS: Final = 1_000
 
 PrincipalOf = Callable[[Headers], str]
 
@@ -53,7 +56,10 @@ class HttpSessions:
         stream = AnswerStream(reply, self._scribe)
         if isinstance(message, Batch):
             found = self._session_of(request)
-            await self._answer_batch(found, found.take_batch(message, stream.event, reply.exchange), stream)
+            before = found.session.phase
+            members = found.take_batch(message, stream.event, reply.exchange)
+            self._note_change(found, before)
+            await self._answer_batch(found, members, stream)
         elif isinstance(message, Request) and SESSION_ID_HEADER not in request.headers:
             await self._without_session(message, request, reply, stream)
         else:
@@ -62,8 +68,7 @@ class HttpSessions:
             # A client that goes away has not cancelled: that takes a notification. The work goes on, and
             # what it sends is lost, because this server's streams cannot be resumed.
             taken = found.take(message, stream.event, reply.exchange)
-            if found.session.phase is not before:
-                self._remember()
+            self._note_change(found, before)
             if not isinstance(message, Request):
                 if not taken.wanted:
                     raise Refusal(BAD_REQUEST, "Nobody waits for this response.")
@@ -89,8 +94,7 @@ class HttpSessions:
         headers: dict[str, str] = {}
         if session.phase is not legacy.Phase.NEW:
             session.id = self._tokens("session")
-            self._sessions[session.id] = served
-            self._remember()
+            self._begin(served)
             headers[SESSION_ID_HEADER] = session.id
         await stream.answer(taken.answer, headers=headers)
 
@@ -141,6 +145,19 @@ class HttpSessions:
             f"{', '.join(self._server.legacy_versions)}, and these begin with a handshake: send initialize "
             "first, its response gives a session id out.",
         )
+
+    def _begin(self, served: ServedSession) -> None:
+        self._sessions[served.session.id] = served
+        if len(self._sessions) > MAX_SESSIONS:
+            # A server may end a session at any time; the oldest has most likely been left behind.
+            oldest = next(iter(self._sessions))
+            self._scribe.note(f"The session {oldest} is ended: there are more than {MAX_SESSIONS}.")
+            self._sessions.pop(oldest).close()
+        self._remember()
+
+    def _note_change(self, found: ServedSession, before: legacy.Phase) -> None:
+        if found.session.phase is not before:
+            self._remember()
 
     def _remember(self) -> None:
         sessions = [one.session.remembers() for one in self._sessions.values()]

@@ -25,7 +25,8 @@ class Server:
         name: the server's name, as it tells it to clients.
         version: the version of the server's software.
         era: "both" (a dual-era server), "modern" or "legacy".
-        versions: the protocol versions that it speaks; None for all of its era.
+        versions: the protocol versions that it speaks; None for all of its era. With versions of one era
+            only, "both" means that era.
         instructions: a hint for models on how to use the server, or "".
         ttl_ms: for how long clients may take its lists for fresh, in milliseconds. 0: not at all.
         cache_scope: "private" (a cached list is for the same caller only) or "public" (for everybody).
@@ -61,12 +62,15 @@ class Server:
             raise ValueError(f"versions must be some of {', '.join(of_era)}, not {unknown}.")
         self.name = name
         self.version = version
-        self.era: ServerEra = era
         self.instructions = instructions
         self.ttl_ms = ttl_ms
         self.cache_scope = cache_scope
         self.supported_versions: tuple[str, ...] = (
             of_era if versions is None else tuple(one for one in of_era if one in versions)
+        )
+        # A dual-era server that is left with the versions of one era is a server of that era.
+        self.era: ServerEra = (
+            "modern" if not self.legacy_versions else "legacy" if not self.modern_versions else "both"
         )
         self.server_info: Mapping[str, Any] | None = None if anonymous else self.identity
         self._authorise = authorise

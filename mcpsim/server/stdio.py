@@ -92,7 +92,9 @@ class StdioServing:
                 self._scribe.note(f"Not answered, because it is no request: {error.message}")
             return
         if isinstance(message, Batch):
+            before = self._session.phase
             members = self._served.take_batch(message, self._send)
+            self._note_change(before)
             tasks.start_soon(self._run_batch, members, name="server: batch")
         elif self._era(message) == "modern":
             await self._take_modern(tasks, message, line)
@@ -127,12 +129,15 @@ class StdioServing:
     async def _take_legacy(self, tasks: TaskGroup, message: Message) -> None:
         before = self._session.phase
         taken = self._served.take(message, self._send)
-        if self._session.phase is not before:
-            self._scribe.state(self._session.remembers())
+        self._note_change(before)
         await self._answer(taken.answer)
         if taken.work is not None:
             method = message.method if isinstance(message, Request) else ""
             tasks.start_soon(self._run, taken.work, name=f"server: {method}")
+
+    def _note_change(self, before: legacy.Phase) -> None:
+        if self._session.phase is not before:
+            self._scribe.state(self._session.remembers())
 
     async def _run(self, work: Callable[[], Awaitable[Answer | None]]) -> None:
         await self._answer(await work())

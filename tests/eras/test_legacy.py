@@ -29,6 +29,7 @@ from mcpsim import Client, Context, ProtocolError, Server, Stdio, StreamableHttp
 from mcpsim.eras.legacy import Action, Arrival, Phase, Session, arrival_of, choose_version, next_step
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.messages import ErrorResponse, Notification, Request, Response, from_object
+from mcpsim.server.http_sessions import MAX_SESSIONS
 from mcpsim.transports.http import Headers, HttpRequest
 
 NEWEST_FIRST = tuple(reversed(LEGACY_REVISIONS))
@@ -375,6 +376,25 @@ def test_other_revisions_have_no_batches(version: str) -> None:
     assert (reply.status, reply.value["error"]["code"]) == (400, -32600)
 
 
+def test_a_batch_may_hold_what_ends_the_handshake() -> None:
+    batch = [INITIALIZED, legacy(1, "tools/list")]
+    said = talk(desk(), initialize("i", "2025-03-26"), batch)
+    assert "result" in said.answer(1)
+    states = [
+        event.detail["phase"] for event in said.recorder.events if event.kind == "state" and event.detail
+    ]
+    assert states == ["initializing", "operating"]
+
+    async def main() -> list[str]:
+        endpoint = Endpoint(desk())
+        first = await endpoint.ask(initialize("i", "2025-03-26"))
+        reply = await endpoint.ask(batch, MCP_Session_Id=first.header("MCP-Session-Id"))
+        assert "result" in reply.value[0]
+        return [event.detail["phase"] for event in endpoint.recorder.events if event.kind == "state"]
+
+    assert run(main) == ["initializing", "operating"]
+
+
 def test_no_batch_before_the_version_is_known_and_no_empty_one() -> None:
     assert talk(desk(), [initialize(1, "2025-03-26")]).values[0]["error"]["code"] == -32600
     assert talk(desk(), *opening("2025-03-26"), []).values[1]["error"]["code"] == -32600
@@ -653,6 +673,18 @@ def test_a_session_is_there_only_for_who_opened_it() -> None:
         return mine, stolen, ended
 
     assert [reply.status for reply in run(main)] == [200, 404, 404]
+
+
+def test_there_is_a_bound_on_sessions_and_the_oldest_goes() -> None:
+    async def main() -> tuple[Reply, Reply]:
+        endpoint = endpoint_with()
+        sessions = [await endpoint.open() for _ in range(3)]
+        for _ in range(MAX_SESSIONS - 2):
+            await endpoint.ask(initialize("open"))
+        assert any("session-1 is ended" in note for note in endpoint.notes)
+        return tuple([await endpoint.ask(legacy(1, "ping"), headers) for headers in sessions[:2]])
+
+    assert [reply.status for reply in run(main)] == [404, 200]
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "PATCH", "get"])

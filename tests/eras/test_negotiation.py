@@ -168,6 +168,22 @@ def test_ids_of_both_eras_on_one_connection_are_one_space_while_they_are_in_work
     assert [one["error"]["code"] for one in said.answers(1)] == [-32600]
 
 
+@pytest.mark.parametrize(
+    ("versions", "era"),
+    [((LATEST,), "modern"), (("2025-11-25",), "legacy"), (("2025-11-25", LATEST), "both")],
+)
+def test_a_server_with_the_versions_of_one_era_is_of_that_era(versions: Any, era: str) -> None:
+    server = Server("desk", versions=versions)
+    server.tool("hello")(lambda: "hello")
+    assert server.era == era
+    for said in (
+        talk(server, initialize(1), modern(2, "tools/list")),
+        talk(server, modern(2, "tools/list"), initialize(1)),
+    ):
+        assert ("result" in said.answer(1)) == (era != "modern")
+        assert ("result" in said.answer(2)) == (era != "legacy")
+
+
 # The client's reading of the probe
 
 
