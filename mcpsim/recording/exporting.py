@@ -61,15 +61,18 @@ class _Observer:
                 if self._is_client(event.party, event.peer) and not frame.copy_of:
                     yield self._frame_row(frame, CLIENT_SIDE, event.at_us, frame.data)
             elif event.kind == events.DELIVERED:
-                if not self._is_client(event.peer, event.party) and event.frame in self._frames:
-                    yield from self._arrival(event, self._frames[event.frame])
+                frame = self._frames.get(event.frame)
+                if frame is not None and not self._is_client(frame.sender, frame.receiver):
+                    yield from self._arrival(event, frame)
             elif event.kind == events.CLOSED:
                 yield from self._closing(event)
             elif event.kind == events.NOTE and "event" in (event.detail or {}):
                 yield self._note_row(event)
 
     def _is_client(self, party: str, peer: str) -> bool:
-        return (party, peer) in self._clients
+        if (party, peer) in self._clients:
+            return True
+        return (peer, party) not in self._clients and _rank(party) < _rank(peer)
 
     def _arrival(self, event: Event, frame: Frame) -> Iterator[dict[str, Any]]:
         yield self._frame_row(frame, SERVER_SIDE, event.at_us, frame.arrived_data)
@@ -122,7 +125,7 @@ class _Observer:
         what, how = str(detail.get("what", "")), str(detail.get("how", ""))
         is_client = self._is_client(event.party, event.peer) and how != CUT
         pair = (event.party, event.peer)
-        if (event.peer, event.party) in self._clients:
+        if not self._is_client(event.party, event.peer):
             pair = (event.peer, event.party)
         row = self._common(event, CLIENT_SIDE if is_client else SERVER_SIDE, at_us, pair)
         names = _CLOSING_NAMES
@@ -137,7 +140,7 @@ class _Observer:
     def _note_row(self, event: Event) -> dict[str, Any]:
         """Something that stood in an imported trace under a name of its own."""
         detail = event.detail or {}
-        is_server = any(event.party == server for _, server in self._clients)
+        is_server = _rank(event.party) == _SERVER_RANK or any(event.party == one for _, one in self._clients)
         pair = next((pair for pair in self._clients if event.party in pair), ("", ""))
         row = self._common(event, SERVER_SIDE if is_server else CLIENT_SIDE, event.at_us, pair)
         row["event"] = detail["event"]
@@ -160,9 +163,12 @@ def _who_asks_whom(sequence: Sequence[Event]) -> dict[tuple[str, str], None]:
     return pairs
 
 
+_SERVER_RANK: Final = 3
+
+
 def _rank(lane: str) -> int:
     if lane.startswith(SERVER_SIDE):
-        return 3
+        return _SERVER_RANK
     if lane in INTERMEDIARIES:
         return 2
     return 1 if lane.startswith(CLIENT_SIDE) else 0
