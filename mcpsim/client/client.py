@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from mcpsim.client.opening import Opener
 from mcpsim.client.wire import OnProgress, SessionEnded, Wire
 from mcpsim.eras import legacy, modern
-from mcpsim.eras.methods import declares
+from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.negotiation import (
     RECOGNISED_MODERN_ERRORS,

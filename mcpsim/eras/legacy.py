@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeGuard, cast
 
-from mcpsim.eras.methods import declares
+from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.revisions import BATCHING_REVISIONS
 from mcpsim.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ProtocolError

@@ -157,16 +157,3 @@ BY_NAME_AND_REVISION: Final[Mapping[tuple[str, str], Method]] = {
 def method(name: str, revision: str) -> Method | None:
     """The row of a method in a revision, or None where the revision does not have it."""
     return BY_NAME_AND_REVISION.get((name, revision))
-
-
-def declares(capabilities: Mapping[str, Any], path: str) -> bool:
-    """Whether a capabilities object declares `path`, such as "tools" or "tools.listChanged".
-
-    A group is declared by an object, however empty; a sub-capability by `true` or an object.
-    """
-    value: Any = capabilities
-    for part in path.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            return False
-        value = value[part]  # pyright: ignore[reportUnknownVariableType]
-    return value is True or isinstance(value, Mapping)

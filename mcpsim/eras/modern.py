@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast
 
+from mcpsim.eras.capabilities import missing_capabilities
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.revisions import LATEST_MODERN, MODERN_REVISIONS
 from mcpsim.errors import (
@@ -375,33 +376,6 @@ def walk(
             break
         outcomes.append(StepOutcome(step, "passed"))
     return (*outcomes, *(StepOutcome(step, "not reached") for step in STEPS[len(outcomes) :]))
-
-
-def missing_capabilities(required: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of `required` that `declared` lacks, in the shape of a capabilities object.
-
-    A capability is declared by an object, however empty, or by `true`.
-    """
-    missing: dict[str, Any] = {}
-    for name, wanted in required.items():
-        have = declared.get(name)
-        if isinstance(have, Mapping) and isinstance(wanted, Mapping):
-            inner = missing_capabilities(
-                cast("Mapping[str, Any]", wanted), _effective(name, cast("Mapping[str, Any]", have))
-            )
-            if inner:
-                missing[name] = inner
-        elif have is not True and not isinstance(have, Mapping):
-            missing[name] = wanted
-    return missing
-
-
-def _effective(name: str, declared: Mapping[str, Any]) -> Mapping[str, Any]:
-    # An elicitation capability that names no mode means form mode.
-    # https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities
-    if name == "elicitation" and not declared:
-        return {"form": {}}
-    return declared
 
 
 def request_meta(

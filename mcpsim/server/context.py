@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcpsim.eras.methods import declares
+from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import McpSimError

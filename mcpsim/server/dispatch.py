@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from mcpsim.eras import legacy, modern
+from mcpsim.eras.capabilities import missing_capabilities
 from mcpsim.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -239,7 +240,7 @@ class Dispatcher:
         try:
             legacy.check_method(request.method, session.version, self.server.capabilities())
             required = self.server.required_capabilities(request)
-            missing = modern.missing_capabilities(required, session.capabilities) if required else {}
+            missing = missing_capabilities(required, session.capabilities) if required else {}
             if missing:
                 raise ProtocolError(
                     INVALID_REQUEST,

@@ -10,8 +10,9 @@ from mcp_types import methods as official
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
+from mcpsim.eras.capabilities import declares
 from mcpsim.eras.legacy import check_method
-from mcpsim.eras.methods import BY_NAME_AND_REVISION, METHODS, Method, declares, method
+from mcpsim.eras.methods import BY_NAME_AND_REVISION, METHODS, Method, method
 from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS
 from mcpsim.errors import METHOD_NOT_FOUND, ProtocolError
 

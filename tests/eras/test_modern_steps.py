@@ -12,7 +12,7 @@ import pytest
 from talking import LATEST, MISSING, Endpoint, as_bytes, call, headers_for, legacy, modern, opening, run, talk
 
 from mcpsim import STEPS, ProtocolError, Server, walk
-from mcpsim.eras.modern import missing_capabilities
+from mcpsim.eras.capabilities import missing_capabilities
 from mcpsim.messages import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcpsim.transports.http import Headers
 
