@@ -235,7 +235,6 @@ ENDLESS: list[tuple[str, Any, str]] = [
     ("future", loops_with_sleep_0, ""),
     ("future", waits_for_ever, "after an hour of simulated time"),
     ("future", sleeps_on_and_on, "after an hour of simulated time"),
-    ("retry", asks_on_and_on, "1000 messages and was not at its end"),
     ("future", swallows_the_end, ""),
 ]
 
@@ -249,6 +248,13 @@ def test_what_never_ends_is_ended(name: str, answer: Any, seen: str) -> None:
     assert time.monotonic() - start < 30
     assert verdict.outcome is Outcome.NOT_YET
     assert seen in verdict.seen
+
+
+def test_a_story_may_not_send_messages_without_end() -> None:
+    # Which of the two bounds is met first depends on the machine.
+    verdict = check("retry", asks_on_and_on)
+    assert verdict.outcome is Outcome.NOT_YET
+    assert "1000 messages and was not at its end" in verdict.seen or "within 10 s" in verdict.seen
 
 
 def test_after_a_loop_that_was_ended_all_works_as_before() -> None:

@@ -55,8 +55,8 @@ def test_each_set_has_a_notebook_with_its_tasks_and_starters(
     assert [cell_source(cell) for cell in tagged(cells, "solution")] == [
         f"# ex.{task.name}.solution()" for task in tasks
     ]
-    assert [cell_source(cell).splitlines()[-1] for cell in tagged(cells, "play")] == [
-        f"# {task.play}" for task in tasks if task.play
+    assert [cell_source(cell).splitlines()[1:] for cell in tagged(cells, "play")] == [
+        [f"# {line}" for line in task.play.splitlines()] for task in tasks if task.play
     ]
 
 

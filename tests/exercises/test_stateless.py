@@ -106,7 +106,7 @@ FUTURES: Final = [
         "Every request declares",
     ),
     ("future", future_by_discovery, f"none declares '{FUTURE}'", "meta={…}"),
-    ("future", future_not_caught, "raised ProtocolError: -32022 UnsupportedProtocolVersion", "simulate"),
+    ("future", future_not_caught, "raised ProtocolError: -32022 UnsupportedProtocolVersion", "Catch it"),
     ("future", future_code, "returned -32022", "under `supported`"),
     ("future", future_whole_data, "returned {'requested'", "under `supported`"),
     (
@@ -157,6 +157,15 @@ async def retry_first_of_the_list(client: Any, spoken: list[str]) -> Any:
     return listed[0]
 
 
+async def retry_first_of_the_list_not_caught(client: Any, spoken: list[str]) -> Any:
+    try:
+        await client.request("tools/list", meta={VERSION: spoken[0]})
+    except ProtocolError as error:
+        first = error.data["supported"][0]
+        await client.request("tools/list", meta={VERSION: first})
+        return first
+
+
 async def retry_by_heart(client: Any, spoken: list[str]) -> Any:
     await attempt(client, spoken[0])
     await attempt(client, NOW)
@@ -201,6 +210,12 @@ RETRIES: Final = [
     ("retry", retry_with_sets),
     ("retry", retry_in_a_loop),
     ("retry", retry_first_of_the_list, "which this client does not speak", "a version that both support"),
+    (
+        "retry",
+        retry_first_of_the_list_not_caught,
+        "which this client does not speak. `retry_first_of_the_list_not_caught` raised ProtocolError: -32022",
+        "a version that both support",
+    ),
     ("retry", retry_by_heart, f"'{NOW}', which this client does not speak", "in both lists"),
     ("retry", retry_all_in_turn, "declares '2026-12-01' all the same", "Read the list"),
     ("retry", retry_without_asking_again, "no request got a result", "Ask again"),
@@ -305,7 +320,12 @@ CAPABILITY: Final = [
         "Declare something",
     ),
     ("capabilities", third_is_allowed, "answered with a result, not with -32021", "not what the tool needs"),
-    ("capabilities", three_not_caught, "raised ProtocolError: -32602", "simulate"),
+    (
+        "capabilities",
+        three_not_caught,
+        "2 times; it should be three times. `three_not_caught` raised",
+        "Catch it",
+    ),
     ("capabilities", only_two, "calls book_visit 2 times", "every request brings its own"),
     ("capabilities", codes_known_by_heart, "calls book_visit never", "every request brings its own"),
     ("capabilities", another_tool, "calls book_visit never", "every request brings its own"),
@@ -567,7 +587,12 @@ NAMELESS: Final = [
         "`clientInfo` is {}, and the answer is the error -32602",
         "a name and a version",
     ),
-    ("nameless", without_a_version, "raised ProtocolError: -32602", "simulate"),
+    (
+        "nameless",
+        without_a_version,
+        "and the answer is the error -32602. `without_a_version` raised",
+        "MUST refuse",
+    ),
     ("nameless", counts_them, "returned 3", "its `tools` have names"),
     ("nameless", names_known_by_heart, "The server listed ['add_item', 'create_basket']", "have names"),
     ("nameless", only_says_so, "sends no `tools/list` request", ""),

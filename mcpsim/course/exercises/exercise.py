@@ -41,7 +41,7 @@ class Task:
         why: one or two sentences on the solution.
         grade: gets the answer and the `Learner` that runs it. It raises NotYet or NotAttempted.
         pages: what to read: labels and pages of the specification of the modern era.
-        play: how to play the answer and look at its messages, as one line of code, or "".
+        play: how to play the answer and look at its messages, as code, or "".
     """
 
     name: str

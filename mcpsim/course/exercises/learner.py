@@ -12,7 +12,7 @@ import anyio
 from mcpsim.client import Client
 from mcpsim.course.exercises.showing import describe_error, name_of
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet
-from mcpsim.errors import SimulationError, Stuck
+from mcpsim.errors import ProtocolError, SimulationError, Stuck
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
 from mcpsim.server import Server
@@ -27,12 +27,19 @@ MAX_WIRE_EVENTS: Final = 1_000
 MAX_VIRTUAL_S: Final = 3_600.0
 
 _PLAY_IT: Final = "Play the story yourself with `simulate` and look at the messages."
+_CATCH_IT: Final = (
+    "The server's error comes as an exception. Catch it where you ask: `except ProtocolError as error`."
+)
 _CALL_IT: Final = "Call it yourself with these arguments, in a cell of your own."
 
 
 def is_placeholder(value: object) -> bool:
     """Whether this is the `...` of a starter."""
     return value is ...
+
+
+def _no_remarks(recording: Recording) -> None:
+    """Nothing to say about it."""
 
 
 class Learner:
@@ -90,6 +97,7 @@ class Learner:
         seed: int | str = 0,
         faults: Sequence[Fault] = (),
         title: str = "Your story",
+        judge: Callable[[Recording], None] = _no_remarks,
         written: Any = None,
     ) -> Run:
         """Play a story of the learner's on the virtual clock.
@@ -98,6 +106,8 @@ class Learner:
             arguments: what the story gets after its client.
             server, client, transport, seed, faults: as for `simulate`.
             title: what the recording is called.
+            judge: looks at the recording, also where the story did not catch an error of the server: what it
+                sees is often the reason. It raises NotYet.
             written: what the learner wrote, where that is not the story but something that the story uses.
 
         Raises:
@@ -134,10 +144,18 @@ class Learner:
                 look="What does it wait for, or which loop goes on?",
                 recording=run.recording,
             )
-        if run.error is not None:
-            raise _raised(own, run.error, "", _PLAY_IT, run.recording)
-        if is_placeholder(run.value):
+        if run.error is None and is_placeholder(run.value):
             raise NotAttempted
+        error = None if run.error is None else _raised(own, run.error, "", _PLAY_IT, run.recording)
+        if error is not None and not isinstance(run.error, ProtocolError):
+            raise error
+        try:
+            judge(run.recording)
+        except NotYet as found:
+            seen = found.seen if error is None else f"{found.seen} {error.seen}"
+            raise NotYet(seen, found.rule, found.look, run.recording) from None
+        if error is not None:
+            raise error
         return run
 
     def _finished(self, simulation: Simulation, own: object) -> Run:
@@ -207,6 +225,8 @@ def _raised(
 ) -> NotYet:
     if isinstance(error, KeyboardInterrupt):
         return NotYet("The check was stopped before it was done.", look="Run the cell again.")
+    if isinstance(error, ProtocolError):
+        look = _CATCH_IT
     seen = f"{name_of(function)} raised {describe_error(error, function)}{where}."
     return NotYet(seen, look=look, recording=recording)
 

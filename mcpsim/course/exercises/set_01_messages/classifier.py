@@ -22,7 +22,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     untouched = True
     for seed in SEEDS:
         for place, (kind, data) in enumerate(made(seed)):
-            value = learner.call(answer, data, on=f"a message that has {kind.what}: {show(data)}")
+            value = learner.call(answer, data, on=f"a message that has {kind.what}: `{show(data)}`")
             total += 1
             untouched = untouched and is_placeholder(value)
             if word_of(value) == kind.word:
@@ -36,7 +36,7 @@ def grade(answer: object, learner: Learner) -> Passed:
         _, kind, data, value = simplest
         known = word_of(value) is not None
         raise NotYet(
-            f"{wrong} of {total} messages are read otherwise. The simplest has {kind.what}: {show(data)}. "
+            f"{wrong} of {total} messages are read otherwise. The simplest has {kind.what}: `{show(data)}`. "
             f"It is {show(kind.word)}; {name_of(answer)} {'says' if known else 'returned'} {show(value)}.",
             kind.rule,
             "Mend this one first, then check again." if known else _WORDS,

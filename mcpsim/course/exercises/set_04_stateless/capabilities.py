@@ -39,9 +39,9 @@ NEEDED: Final = Rule(
 def grade(answer: object, learner: Learner) -> Passed:
     """Play the story, and look at the three calls."""
     for transport, seed in worlds():
-        run = learner.play(answer, server=picky_desk(), transport=transport, seed=seed, title=TITLE)
-        calls = [one for one in exchanges(run.recording, METHOD) if _tool(one) == TOOL]
-        _judge(calls, run.recording)
+        run = learner.play(
+            answer, server=picky_desk(), transport=transport, seed=seed, title=TITLE, judge=_judge
+        )
         if integers_of(run.value) != [INVALID_PARAMS, MISSING_CLIENT_CAPABILITY]:
             raise NotYet(
                 f"The calls are right. {name_of(answer)} returned {show(run.value)}.",
@@ -57,55 +57,50 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _judge(calls: list[Exchange], recording: Recording) -> None:
+def _judge(recording: Recording) -> None:
+    calls = [one for one in exchanges(recording, METHOD) if _tool(one) == TOOL]
     for call, place in zip(calls, ORDINALS, strict=False):
-        _CHECKS[place](call, recording)
+        _CHECKS[place](call)
     if len(calls) != len(ORDINALS):
         raise NotYet(
             f"It calls {TOOL} {_times(len(calls))}; it should be three times.",
             STATELESS,
             "An error comes as an exception. Catch it where you make the call, so that the next call can "
             "follow.",
-            recording,
         )
 
 
-def _first(call: Exchange, recording: Recording) -> None:
+def _first(call: Exchange) -> None:
     if call.result is None:
         raise NotYet(
             f"The first call declares {_declared(call)} and was answered with {call.said()}.",
             NEEDED,
             "Declare `elicitation`: the tool wants to be able to ask the user. What stands in the error's "
             "`data`?",
-            recording,
         )
 
 
-def _second(call: Exchange, recording: Recording) -> None:
+def _second(call: Exchange) -> None:
     if CLIENT_CAPABILITIES in call.meta:
         raise NotYet(
             f"The second call declares {_declared(call)}. It should not have the key at all.",
             REQUIRED,
             "An empty object is an answer: no capabilities. In `meta={key: None}` the None takes the key "
             "out.",
-            recording,
         )
     if call.code != INVALID_PARAMS:
         raise NotYet(
             f"The second call was answered with {call.said()}, not with {INVALID_PARAMS}.",
             REQUIRED,
-            "",
-            recording,
         )
 
 
-def _third(call: Exchange, recording: Recording) -> None:
+def _third(call: Exchange) -> None:
     if CLIENT_CAPABILITIES not in call.meta:
         raise NotYet(
             "The third call has no `clientCapabilities` either.",
             NEEDED,
             "Declare something, but not what the tool needs.",
-            recording,
         )
     if call.code != MISSING_CLIENT_CAPABILITY:
         raise NotYet(
@@ -113,7 +108,6 @@ def _third(call: Exchange, recording: Recording) -> None:
             f"{MISSING_CLIENT_CAPABILITY}.",
             NEEDED,
             "Declare something, but not what the tool needs.",
-            recording,
         )
 
 

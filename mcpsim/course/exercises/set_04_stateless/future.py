@@ -15,6 +15,7 @@ from mcpsim.course.servers import help_desk
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, ServerEra
 from mcpsim.errors import UNSUPPORTED_VERSION
 from mcpsim.messages import PROTOCOL_VERSION
+from mcpsim.recording import Recording
 
 FUTURE: Final = "2027-01-01"
 METHOD: Final = "tools/list"
@@ -41,26 +42,9 @@ def grade(answer: object, learner: Learner) -> Passed:
     for era, versions in SERVERS:
         for transport, seed in worlds():
             server = help_desk(era=era, versions=versions)
-            run = learner.play(answer, server=server, transport=transport, seed=seed, title=TITLE)
-            asked = exchanges(run.recording)
-            ahead = [one for one in asked if one.meta.get(PROTOCOL_VERSION) == FUTURE]
-            if not ahead:
-                declared = sorted({show(one.meta.get(PROTOCOL_VERSION)) for one in asked})
-                seen = f"Its requests declare {', '.join(declared)}" if declared else "It sends no request"
-                raise NotYet(
-                    f"{seen}; none declares {show(FUTURE)}.",
-                    DECLARES,
-                    "`client.request` takes `meta={…}`: keys that go into the request's `_meta`.",
-                    run.recording,
-                )
-            if ahead[0].code != UNSUPPORTED_VERSION:
-                raise NotYet(
-                    f"The request that declares {show(FUTURE)} was answered with {ahead[0].said()}, not "
-                    f"with {UNSUPPORTED_VERSION}.",
-                    LISTS,
-                    "Change the version alone, and leave the rest of the request in order.",
-                    run.recording,
-                )
+            run = learner.play(
+                answer, server=server, transport=transport, seed=seed, title=TITLE, judge=_judge
+            )
             supported = list(server.supported_versions)
             if texts_of(run.value) != supported:
                 raise NotYet(
@@ -75,6 +59,26 @@ def grade(answer: object, learner: Learner) -> Passed:
         "list.",
         LISTS,
     )
+
+
+def _judge(recording: Recording) -> None:
+    asked = exchanges(recording)
+    ahead = [one for one in asked if one.meta.get(PROTOCOL_VERSION) == FUTURE]
+    if not ahead:
+        declared = sorted({show(one.meta.get(PROTOCOL_VERSION)) for one in asked})
+        seen = f"Its requests declare {', '.join(declared)}" if declared else "It sends no request"
+        raise NotYet(
+            f"{seen}; none declares {show(FUTURE)}.",
+            DECLARES,
+            "`client.request` takes `meta={…}`: keys that go into the request's `_meta`.",
+        )
+    if ahead[0].code != UNSUPPORTED_VERSION:
+        raise NotYet(
+            f"The request that declares {show(FUTURE)} was answered with {ahead[0].said()}, not with "
+            f"{UNSUPPORTED_VERSION}.",
+            LISTS,
+            "Change the version alone, and leave the rest of the request in order.",
+        )
 
 
 TITLE: Final = "A version from the future"

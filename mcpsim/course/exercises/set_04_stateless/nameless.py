@@ -9,7 +9,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import texts_of
 from mcpsim.course.exercises.set_04_stateless.worlds import worlds
 from mcpsim.course.exercises.showing import name_of, show
-from mcpsim.course.exercises.traffic import Exchange, exchanges, require_valid
+from mcpsim.course.exercises.traffic import exchanges, require_valid
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.servers import basket_shop, help_desk
 from mcpsim.messages import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
@@ -37,11 +37,9 @@ def grade(answer: object, learner: Learner) -> Passed:
     for make in (help_desk, basket_shop):
         for transport, seed in worlds():
             server = make()
-            run = learner.play(answer, server=server, transport=transport, seed=seed, title=TITLE)
-            asked = exchanges(run.recording, METHOD)
-            if not asked:
-                raise NotYet(f"It sends no `{METHOD}` request.", None, "", run.recording)
-            _judge(asked[-1], run.recording)
+            run = learner.play(
+                answer, server=server, transport=transport, seed=seed, title=TITLE, judge=_judge
+            )
             names = [tool.name for tool in server.tools]
             if texts_of(run.value) != names:
                 raise NotYet(
@@ -55,14 +53,17 @@ def grade(answer: object, learner: Learner) -> Passed:
     return Passed("The server did not know who asked, and answered all the same.", OPTIONAL)
 
 
-def _judge(asked: Exchange, recording: Recording) -> None:
+def _judge(recording: Recording) -> None:
+    found = exchanges(recording, METHOD)
+    if not found:
+        raise NotYet(f"It sends no `{METHOD}` request.", look="`client.request` sends any request.")
+    asked = found[-1]
     missing = [key for key in (PROTOCOL_VERSION, CLIENT_CAPABILITIES) if key not in asked.meta]
     if missing:
         raise NotYet(
             f"Its `_meta` lacks {', '.join(missing)}, and the answer is {asked.said()}.",
             REQUIRED,
             "Take `clientInfo` out, and nothing else.",
-            recording,
         )
     if CLIENT_INFO in asked.meta:
         if asked.result is None:
@@ -70,16 +71,14 @@ def _judge(asked: Exchange, recording: Recording) -> None:
                 f"`clientInfo` is {show(asked.meta[CLIENT_INFO])}, and the answer is {asked.said()}.",
                 WHOLE,
                 "Leave the key out, value and all.",
-                recording,
             )
         raise NotYet(
             f"`clientInfo` is still there: {show(asked.meta[CLIENT_INFO])}.",
             OPTIONAL,
             "In `meta={key: None}` the None takes the key out of the request's `_meta`.",
-            recording,
         )
     if asked.result is None:
-        raise NotYet(f"The answer is {asked.said()}.", REQUIRED, "", recording)
+        raise NotYet(f"The answer is {asked.said()}.", REQUIRED)
 
 
 TITLE: Final = "A request without a name"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -11,7 +12,7 @@ from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_04_stateless.future import FUTURE, LISTS, METHOD
 from mcpsim.course.exercises.set_04_stateless.worlds import worlds
 from mcpsim.course.exercises.showing import name_of, show
-from mcpsim.course.exercises.traffic import Exchange, exchanges, require_valid
+from mcpsim.course.exercises.traffic import exchanges, require_valid
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.servers import help_desk
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN
@@ -62,8 +63,8 @@ def grade(answer: object, learner: Learner) -> Passed:
                 transport=transport,
                 seed=seed,
                 title=TITLE,
+                judge=partial(_judge, case),
             )
-            _judge(case, exchanges(run.recording), run.recording)
             accepted = case.common[0] if case.common else None
             if (as_text(run.value) if run.value is not None else None) != accepted or (
                 accepted is None and run.value is not None
@@ -84,7 +85,8 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _judge(case: Case, asked: tuple[Exchange, ...], recording: Recording) -> None:
+def _judge(case: Case, recording: Recording) -> None:
+    asked = exchanges(recording)
     versions = [one.meta.get(PROTOCOL_VERSION) for one in asked]
     lists = f"The server lists {show(list(case.listed))}"
     if not asked or versions[0] != case.spoken[0]:
@@ -94,7 +96,6 @@ def _judge(case: Case, asked: tuple[Exchange, ...], recording: Recording) -> Non
             "client likes best.",
             CHOOSES,
             "Begin with `spoken[0]`.",
-            recording,
         )
     for version in versions[1:]:
         if version not in case.spoken:
@@ -103,21 +104,18 @@ def _judge(case: Case, asked: tuple[Exchange, ...], recording: Recording) -> Non
                 f"{show(version)}, which this client does not speak.",
                 CHOOSES,
                 "Choose a version that is in both lists. Neither order tells you which that is.",
-                recording,
             )
         if version not in case.listed:
             raise NotYet(
                 f"{lists}. A later request declares {show(version)} all the same.",
                 LISTS,
                 "Read the list in the error before you ask again.",
-                recording,
             )
     if case.common and not any(one.result is not None for one in asked):
         raise NotYet(
             f"{lists}, and the client speaks {show(list(case.spoken))}, but no request got a result.",
             CHOOSES,
             f"Ask again for `{METHOD}`, with the version that you chose.",
-            recording,
         )
 
 
@@ -161,5 +159,7 @@ async def ask_again(client, spoken):
     "list is no advice.",
     grade=grade,
     pages=(("version negotiation", "basic/versioning#protocol-version-negotiation"),),
-    play=f'simulate(lambda client: ask_again(client, ["{FUTURE}", "{LATEST_MODERN}"]), server=help_desk())',
+    play=f"""\
+spoken = ["{FUTURE}", "{LATEST_MODERN}"]
+simulate(lambda client: ask_again(client, spoken), server=help_desk(), title="Ask again")""",
 )
