@@ -10,15 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, Protocol, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints
 
-from jsonschema.protocols import Validator
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 
 from mcpsim.errors import RegistrationError, ToolError
 from mcpsim.messages import write_json
-from mcpsim.server.schemas import faults_of, shortened, validator_of
+from mcpsim.server.faults import shortened
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 CONTEXT_PARAMETER: Final = "context"
 
@@ -79,18 +81,26 @@ class HintedArguments:
             self._fields[field] = parameter.name
         self._model = _model(name, fields, self._fields)
         self.schema: Mapping[str, Any] = _schema(name, self._model)
-        self._validator: Validator = validator_of(f"Tool {name!r}", self.schema)
         self._exact = _is_exact(self.schema)
+        self._whose = f"Tool {name!r}"
+        self._made: Validator | None = None if self._exact else _validator_of(self._whose, self.schema)
+
+    @property
+    def _validator(self) -> Validator:
+        # Where pydantic says it all, the schema is looked at only after pydantic has refused something.
+        if self._made is None:
+            self._made = _validator_of(self._whose, self.schema)
+        return self._made
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
             model = self._model.model_validate_json(write_json(arguments), strict=True)
         except ValidationError as error:
-            if faults_of(self._validator, arguments):
+            if _faults_of(self._validator, arguments):
                 raise ToolError(_faults(error)) from None
             model = self._convert(arguments)
         else:
-            faults = [] if self._exact else faults_of(self._validator, arguments)
+            faults = [] if self._exact else _faults_of(self._validator, arguments)
             if faults:
                 raise ToolError("; ".join(faults))
         return {parameter: getattr(model, field) for field, parameter in self._fields.items()}
@@ -101,6 +111,20 @@ class HintedArguments:
             return self._model.model_validate_json(write_json(_whole_numbers(arguments)))
         except ValidationError as error:
             raise ToolError(_faults(error)) from None
+
+
+def _validator_of(whose: str, schema: Any) -> Validator:
+    # Imported late: beside JupyterLab, jsonschema brings parsers along that take more than a second to
+    # import, and most servers never need it.
+    from mcpsim.server.schemas import validator_of
+
+    return validator_of(whose, schema)
+
+
+def _faults_of(validator: Validator, value: Any) -> list[str]:
+    from mcpsim.server.schemas import faults_of
+
+    return faults_of(validator, value)
 
 
 class SchemaArguments:
@@ -115,7 +139,7 @@ class SchemaArguments:
 
     def __init__(self, name: str, schema: Any, parameters: Mapping[str, inspect.Parameter]) -> None:
         whose = f"Tool {name!r}"
-        self._validator: Validator = validator_of(whose, schema)
+        self._validator: Validator = _validator_of(whose, schema)
         self.schema: Mapping[str, Any] = cast("Mapping[str, Any]", self._validator.schema)
         if self.schema.get("type") != "object":
             raise RegistrationError(f'{whose}: the input schema must have "type": "object" at its root.')
@@ -150,7 +174,7 @@ class SchemaArguments:
                 )
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        faults = faults_of(self._validator, arguments)
+        faults = _faults_of(self._validator, arguments)
         if faults:
             raise ToolError("; ".join(faults))
         if not self._takes_all:

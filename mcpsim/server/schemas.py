@@ -8,7 +8,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/index#json-schema
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn, cast
 
 import jsonschema.exceptions
@@ -20,6 +20,7 @@ from referencing.jsonschema import specification_with
 
 from mcpsim.errors import FramingError, RegistrationError, ToolError
 from mcpsim.messages import read_json, write_json
+from mcpsim.server.faults import shortened
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -27,9 +28,6 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 # around a schema in a message.
 MAX_SCHEMA_PARTS: Final = 5_000
 MAX_SCHEMA_DEPTH: Final = 50
-
-MAX_FAULTS: Final = 10
-MAX_FAULT_LENGTH: Final = 300
 
 
 def validator_of(whose: str, schema: Any) -> Validator:
@@ -82,15 +80,6 @@ def faults_of(validator: Validator, value: Any) -> list[str]:
     except Unresolvable as error:
         raise ToolError(f"The arguments cannot be checked: the schema refers to {error}.") from None
     return list(shortened(_sentence(error) for error in errors))
-
-
-def shortened(faults: Iterator[str]) -> Iterator[str]:
-    """The first faults, none of them longer than a few lines: they may repeat what the caller sent."""
-    for number, fault in enumerate(faults):
-        if number == MAX_FAULTS:
-            yield "and more"
-            return
-        yield fault if len(fault) <= MAX_FAULT_LENGTH else fault[: MAX_FAULT_LENGTH - 1] + "…"
 
 
 def _kind_for(dialect: Any) -> Any:
