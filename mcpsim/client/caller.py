@@ -71,6 +71,7 @@ class Caller:
     def _attach(self, wire: Wire, scribe: Scribe, tasks: TaskGroup) -> None:
         self._wire, self._scribe, self._tasks = wire, scribe, tasks
         self._inbox = Inbox(self, scribe)
+        wire.keep_session(self.era == "legacy")
         wire.start(tasks, self._inbox.take)
 
     def _attached_wire(self) -> Wire:

@@ -641,6 +641,18 @@ def test_raw_bytes_go_out_as_they_are_and_everything_that_comes_back_is_kept() -
     assert len(reply.messages) == 3
 
 
+def test_a_handshake_in_raw_bytes_begins_a_session_too() -> None:
+    far_end = legacy_endpoint(Response(200))
+
+    async def story(client: Client) -> None:
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
+        await client.send_raw({"jsonrpc": "2.0", "id": 9, "method": "initialize", "params": params})
+        await client.notify("notifications/initialized")
+
+    play(story, far_end, client=Client(era="legacy"), connect=False)
+    assert [request.headers.get("MCP-Session-Id") for request in far_end.requests] == [None, "s", "s"]
+
+
 def test_raw_bytes_that_are_no_request() -> None:
     class Deaf(FakeServer):
         async def send(self, data: bytes) -> None:

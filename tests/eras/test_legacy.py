@@ -570,6 +570,19 @@ def test_when_the_input_ends_the_handlers_are_stopped_one_by_one(era: str, end: 
     assert said.closed
 
 
+def test_what_the_server_remembers_from_the_handshake_to_the_end() -> None:
+    said = talk(desk(), *opening(capabilities={"roots": {}}), legacy(1, "ping"))
+    states = [event.detail for event in said.recorder.events if event.kind == "state"]
+    session = {
+        "version": LATEST_LEGACY,
+        "client": {"name": "tester", "version": "1"},
+        "client capabilities": {"roots": {}},
+    }
+    assert states == [{"phase": "initializing", **session}, {"phase": "operating", **session}, {}]
+    nothing = talk(desk(era="both"), modern(1, "tools/list"), legacy(2, "ping"))
+    assert not any(event.kind == "state" for event in nothing.recorder.events)
+
+
 def test_a_message_cut_off_by_the_end_of_the_input_is_noted() -> None:
     said = talk(desk(), *opening(), b'{"jsonrpc":"2.0","id":1,"method":"pi')
     assert said.answers(1) == []
@@ -596,6 +609,8 @@ def test_delete_ends_a_session_and_stops_its_work() -> None:
             await endpoint.ask(b"", others, method="DELETE")
         assert first_log == ["job 0 stops", "job 0 stopped"]
         states = [event.detail for event in endpoint.recorder.events if event.kind == "state"]
+        both = next(state["sessions"] for state in states if "sessions" in state)
+        assert [one["session id"] for one in both] == ["session-1", "session-2"]
         assert states[-2]["session id"] == "session-2"
         assert states[-1] == {}
         return replies
