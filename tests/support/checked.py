@@ -17,6 +17,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIO
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mcpsim.recording import Frame, Recording
+from mcpsim.recording.frames import message_bytes
 from mcpsim.recording.run import Run
 from mcpsim.simulation import simulate
 
@@ -102,12 +103,25 @@ class _Reader:
             yield Fault(frame.number, NOT_A_MESSAGE, str(error))
             return
         members = value if isinstance(value, list) else [value]
+        if frame.arrived_data != frame.data:
+            self._remember_what_arrived(frame)
         if isinstance(value, list) and self._sessions.get(frame.connection) != BATCHING:
             yield Fault(frame.number, NOT_A_MESSAGE, f"Batches are for {BATCHING} only.")
         for member in members:
             name, why = self._check(frame, member)
             if why:
                 yield Fault(frame.number, name, why)
+
+    def _remember_what_arrived(self, frame: Frame) -> None:
+        """A fault changed a request on the way: its receiver answers what it got."""
+        body = message_bytes(frame.arrived_data, frame.head, http=frame.is_http)
+        try:
+            value = json.loads(body.decode("utf-8"))
+        except ValueError:
+            return
+        for message in value if isinstance(value, list) else [value]:
+            if _envelope(message)[0] is JSONRPCRequest:
+                self._of_request(frame, message)
 
     def _check(self, frame: Frame, message: Any) -> tuple[str, str]:
         kind, why = _envelope(message)
