@@ -172,12 +172,12 @@ class _Builder:
                 shown = pretty(value)
                 lines, text = shown.lines, shown.text
         found = explain(value, self._method(frame, reading), reading.era, headers)
-        fields = [
-            [_path_label(path), self._text(what, url), lines.get(path, -1)] for path, what, url in found
+        placed = [
+            (lines.get(path, -1), _path_label(path), self._text(what, url)) for path, what, url in found
         ]
         # As they stand in the body, and then the headers.
-        fields.sort(key=lambda field: (field[2] < 0, field[2]))
-        return text, fields
+        placed.sort(key=lambda field: (field[0] < 0, field[0]))
+        return text, [[label, explanation, line] for line, label, explanation in placed]
 
     def _method(self, frame: Frame, reading: Reading) -> str:
         if isinstance(frame.parsed, Request | Notification):
