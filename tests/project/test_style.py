@@ -14,7 +14,7 @@ import pytest
     [
         (("ruff", "check", "--no-cache", "."), "All checks passed!"),
         (("ruff", "format", "--check", "--no-cache", "."), "already formatted"),
-        (("pyright",), "0 errors, 0 warnings"),
+        (("pyright", "--pythonpath", sys.executable), "0 errors, 0 warnings"),
         (("lint-imports", "--no-cache"), " kept, 0 broken."),
     ],
     ids=["ruff check", "ruff format", "pyright", "import-linter"],
