@@ -399,6 +399,18 @@ def test_a_server_withdraws_its_own_request_when_its_handler_stops_waiting() -> 
     assert said.values[2]["params"] == {"requestId": said.values[1]["id"]}
 
 
+def test_a_request_that_was_answered_in_the_same_moment_is_not_withdrawn() -> None:
+    async def give_up(context: Context) -> str:
+        with anyio.move_on_after(1):
+            await context.ping()
+        return "went on"
+
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    said = talk(asking(give_up), *opening(), legacy(5, "tools/call", call("ask")), 1.0, answer)
+    assert methods_said(said) == ["open", "ping", 5]
+    assert not any("nobody waits" in note for note in said.notes)
+
+
 def test_nothing_is_withdrawn_where_the_client_cancelled_the_whole_request() -> None:
     async def wait(context: Context) -> str:
         await context.ping()
