@@ -139,7 +139,9 @@ class Simulation:
         )
         self._recorder = Recorder(self._loop.microseconds)
         self._plan = FaultPlan(tuple(faults))
-        self._wiring = Wiring(self._loop.microseconds, self._recorder, self._transport, self._plan, seed)
+        self._wiring = Wiring(
+            self._loop.microseconds, self._loop.set_alarm, self._recorder, self._transport, self._plan, seed
+        )
         self._header: dict[str, Any] = {
             "title": title or title_of(story),
             "parties": [*self._clients, SERVER_LANE],

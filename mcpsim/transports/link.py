@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -74,11 +74,29 @@ class Clock(Protocol):
     def __call__(self) -> int: ...
 
 
+class Alarm(Protocol):
+    """Something that will happen, unless it is cancelled."""
+
+    def cancel(self) -> None: ...
+
+
+class SetAlarm(Protocol):
+    """Calls `ring` at a time, in whole microseconds since the run began."""
+
+    def __call__(self, at_us: int, ring: Callable[[], Any]) -> Alarm: ...
+
+
 @dataclass(slots=True)
 class Wiring:
-    """What all pipes of a run share."""
+    """What all pipes of a run share.
+
+    Attributes:
+        set_alarm: wakes a reader when something arrives. A timeout of anyio would do it too, and take longer
+            than all the rest of the way.
+    """
 
     clock: Clock
+    set_alarm: SetAlarm
     recorder: Recorder
     transport: Transport
     plan: FaultPlan
@@ -166,6 +184,7 @@ class Pipe:
     _moment_us: int = 0
     _burst: int = 0
     _wake: anyio.Event | None = None
+    _alarm: Alarm | None = None
     _finished: bool = False
     _broken: str = ""
 
@@ -285,8 +304,8 @@ class Pipe:
             while at and self._parcels[at - 1].due_us > parcel.due_us:
                 at -= 1
         self._parcels.insert(at, parcel)
-        if self._wake is not None:
-            self._wake.set()
+        if not at:
+            self._wake_in_time()
 
     def finish(self) -> None:
         """Nothing more will be put in; the receiver learns it after what is on its way."""
@@ -295,8 +314,8 @@ class Pipe:
             last = max((one.due_us for one in self._parcels), default=0)
             due_us = self.wiring.clock() + self.wiring.travel_us(self.label, "the end")
             self._parcels.append(Parcel(max(due_us, self._last_due_us, last), 0, b""))
-            if self._wake is not None:
-                self._wake.set()
+            if len(self._parcels) == 1:
+                self._wake_in_time()
 
     def break_off(self, why: str) -> None:
         """The direction is gone: what is on its way is lost, and the receiver notices at once."""
@@ -331,16 +350,17 @@ class Pipe:
         while True:
             if self._broken:
                 raise ConnectionClosed(f"The connection is gone: {self._broken}.")
-            wait_us = self._parcels[0].due_us - self.wiring.clock() if self._parcels else None
-            if wait_us is not None and wait_us <= 0:
+            if self._parcels and self._parcels[0].due_us <= self.wiring.clock():
                 break
             self._wake = anyio.Event()
-            if wait_us is None:
+            self._wake_in_time()
+            try:
                 await self._wake.wait()
-            else:
-                with anyio.move_on_after(wait_us / 1_000_000):
-                    await self._wake.wait()
-            self._wake = None
+            finally:
+                self._wake = None
+                if self._alarm is not None:
+                    self._alarm.cancel()
+                    self._alarm = None
         parcel = self._parcels.popleft()
         if not parcel.frame:
             raise anyio.EndOfStream
@@ -364,6 +384,16 @@ class Pipe:
             )
             parcel.data += parcel.data
         return parcel
+
+    def _wake_in_time(self) -> None:
+        """Let the reader, if there is one, wake when the first thing on its way arrives."""
+        if self._wake is None:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._parcels:
+            self._alarm = self.wiring.set_alarm(self._parcels[0].due_us, self._wake.set)
 
     def _lose(self, frame: int, why: str) -> None:
         self.wiring.recorder.dropped(

@@ -31,7 +31,8 @@ def play(
     """Run `body` on a loop of its own; returns its value and what the link recorded."""
     loop = VirtualTimeLoop()
     recorder = Recorder(loop.microseconds)
-    wiring = Wiring(loop.microseconds, recorder, transport or Stdio(latency_ms=10), FaultPlan(faults), "seed")
+    transport = transport or Stdio(latency_ms=10)
+    wiring = Wiring(loop.microseconds, loop.set_alarm, recorder, transport, FaultPlan(faults), "seed")
     try:
         task = loop.create_task(body(wiring))
         loop.run_until(task.done)
