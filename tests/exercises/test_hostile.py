@@ -302,6 +302,13 @@ def test_what_the_function_does_to_its_arguments_does_not_matter() -> None:
     assert check("order", in_order).passed
 
 
+@pytest.mark.parametrize(
+    ("name", "seen"), [("future", "no story but of type int"), ("order", "no function but of")]
+)
+def test_what_cannot_be_called_is_told_so(name: str, seen: str) -> None:
+    assert seen in check(name, 7).seen
+
+
 def test_a_function_that_is_async_by_mistake_is_told_so() -> None:
     async def classify(data: bytes) -> str:
         return "request"

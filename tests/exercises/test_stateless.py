@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from mcpsim import ProtocolError
+from mcpsim import ProtocolError, RequestTimeout
 from mcpsim.course import exercises
 from mcpsim.course.exercises import ExerciseSet, Outcome
 
@@ -90,6 +90,26 @@ async def future_without_capabilities(client: Any) -> Any:
         return error.data
 
 
+async def future_with_a_broken_line(client: Any) -> Any:
+    await client.send_raw('{"jsonrpc": "2.0", "id": 8, "method": "tools/list"')
+    return await future_by_raw_bytes(client)
+
+
+async def future_with_a_batch(client: Any) -> Any:
+    await client.send_raw([{"jsonrpc": "2.0", "id": 8, "method": "tools/list"}])
+    return await future_by_raw_bytes(client)
+
+
+async def future_with_a_wrong_notification(client: Any) -> Any:
+    await client.notify("notifications/cancelled", {"requestId": [1]})
+    return await future_by_raw_bytes(client)
+
+
+async def future_with_a_response(client: Any) -> Any:
+    await client.send_raw({"jsonrpc": "2.0", "id": 8, "result": {}})
+    return await future_by_raw_bytes(client)
+
+
 async def future_by_discovery(client: Any) -> Any:
     found = await client.discover()
     return found.supported_versions
@@ -106,6 +126,15 @@ FUTURES: Final = [
         "Every request declares",
     ),
     ("future", future_by_discovery, f"none declares '{FUTURE}'", "meta={…}"),
+    ("future", future_with_a_broken_line, "something that is no message", "MUST follow JSON-RPC"),
+    ("future", future_with_a_batch, "neither a request nor a notification", "only servers send responses"),
+    (
+        "future",
+        future_with_a_wrong_notification,
+        "notifications/cancelled is not valid in",
+        "source of truth",
+    ),
+    ("future", future_with_a_response, "neither a request nor a notification", "only servers send responses"),
     ("future", future_not_caught, "raised ProtocolError: -32022 UnsupportedProtocolVersion", "Catch it"),
     ("future", future_code, "returned -32022", "under `supported`"),
     ("future", future_whole_data, "returned {'requested'", "under `supported`"),
@@ -263,6 +292,14 @@ async def first_without_elicitation(client: Any) -> Any:
     return [await book(client, None), await book(client, {})]
 
 
+async def does_not_wait_for_the_second(client: Any) -> Any:
+    await book(client, {"elicitation": {}})
+    try:
+        await client.request("tools/call", CALL, meta={CAPABILITIES: None}, timeout_s=0.001)
+    except RequestTimeout:
+        return [-32602, await book(client, {})]
+
+
 async def third_without_the_key(client: Any) -> Any:
     await book(client, {"elicitation": {}})
     return [await book(client, None), await book(client, None)]
@@ -374,6 +411,12 @@ def order_at_random(tools: Any) -> Any:
     return random.sample(tools, len(tools))
 
 
+def order_until_tired(tools: Any, calls: list[int] = []) -> Any:  # noqa: B006
+    """Right as long as it is asked directly, and then, in the server, not any more."""
+    calls.append(len(calls))
+    return sorted(tools, key=lambda tool: tool["name"], reverse=len(calls) > 37)
+
+
 def only_names(tools: Any) -> Any:
     return sorted(tool["name"] for tool in tools)
 
@@ -403,6 +446,7 @@ ORDERS: Final = [
     ),
     ("order", order_by_set, "hashes strings in another way", "Do not go through a set"),
     ("order", order_at_random, "Called with the same list, it gave", "Leave chance out"),
+    ("order", order_until_tired, "A server that lists its tools with your function", "deterministic"),
     ("order", order_in_place, "`order_in_place` returned None", "sorts in place"),
     ("order", order_and_drop, "was given 7 tools", "MUST answer"),
     ("order", order_and_change, "was given 7 tools", "do not change what is in it"),
@@ -569,6 +613,13 @@ async def names_known_by_heart(client: Any) -> Any:
 
 async def only_says_so(client: Any) -> Any:
     return ["add_hours", "export_report", "find_ticket"]
+
+
+async def with_another_version(client: Any) -> Any:
+    try:
+        return await client.request("tools/list", meta={INFO: None, VERSION: FUTURE})
+    except ProtocolError:
+        return ["add_hours", "export_report", "find_ticket"]
 
 
 async def without_a_version(client: Any) -> Any:

@@ -78,7 +78,7 @@ def _judge(recording: Recording) -> None:
             "In `meta={key: None}` the None takes the key out of the request's `_meta`.",
         )
     if asked.result is None:
-        raise NotYet(f"The answer is {asked.said()}.", REQUIRED)
+        raise NotYet(f"The answer is {asked.said()}.", OPTIONAL, "Take `clientInfo` out, and nothing else.")
 
 
 TITLE: Final = "A request without a name"
