@@ -10,14 +10,21 @@ try {
     python.FS.mkdirTree(place);
     python.FS.mount(python.FS.filesystems.NODEFS, { root }, place);
   }
-  console.log(python.runPython(`
-import runpy, sys
+  // In a task of the browser's own loop, as a cell of a notebook is.
+  console.log(await python.runPythonAsync(`
+import asyncio, runpy, sys
 sys.path[:0] = ["/project", "/packages"]
 import pyrsistent_as_rpds.pure
 sys.modules["rpds"] = pyrsistent_as_rpds.pure
 import json
 names = runpy.run_path("/project/${file}")
-json.dumps({"python": sys.version_info[:2], "platform": sys.platform, **names["digests"]()})
+
+async def inside():
+    assert asyncio.current_task() is not None
+    return names["digests"]()
+
+found = await asyncio.create_task(inside())
+json.dumps({"python": sys.version_info[:2], "platform": sys.platform, **found})
 `));
 } catch (error) {
   // Not the whole stack: it begins with megabytes of compiled code.
