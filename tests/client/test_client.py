@@ -145,6 +145,33 @@ def test_an_answer_under_another_id_is_ignored() -> None:
     assert sum("nobody waits" in note for note in played.notes) == 5
 
 
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [
+        (b"Starting...\n", "not a message"),
+        (b"\n", "not a message"),
+        (b"x" * 4_000_010 + b"\n", "longer than the limit"),
+    ],
+    ids=["text", "blank", "too long"],
+)
+def test_what_is_no_message_on_the_servers_output_is_noted_and_skipped(line: bytes, noted: str) -> None:
+    played = play(list_tools, FakeServer(lambda message: [line, result(message, **TOOLS)]))
+    assert played.error is None
+    assert any(note.startswith("Skipped") and noted in note for note in played.notes)
+
+
+def test_a_ping_of_the_client() -> None:
+    def respond(message: Any) -> list[Any]:
+        return [result(message)] if message["method"] == "ping" else handshake(message)
+
+    far_end = FakeServer(respond)
+    played = play(lambda client: client.ping(), far_end, client=Client(era="legacy"))
+    assert (played.error, far_end.heard_methods()[-1]) == (None, "ping")
+    error = {"code": -32601, "message": "No."}
+    refusing = FakeServer(lambda message: [{"jsonrpc": "2.0", "id": message["id"], "error": error}])
+    assert isinstance(play(lambda client: client.ping(), refusing).error, ProtocolError)
+
+
 def test_answers_may_come_in_any_order() -> None:
     waiting: list[Any] = []
 
@@ -661,7 +688,9 @@ def test_raw_bytes_that_are_no_request() -> None:
 
     nameless = {"jsonrpc": "2.0", "error": {"code": -32700, "message": ""}}
     far_end = Deaf(lambda data: [nameless])
-    assert raw(b"\xff{", far_end).answer is not None
+    played = play(lambda client: client.send_raw(b"\xff{"), far_end)
+    assert played.value.answer.code == -32700
+    assert played.took_s == 0  # it is taken for the answer, so nobody waits any longer
     assert far_end.heard == [b"\xff{\n"]
     loose = Deaf(lambda data: [{"jsonrpc": "2.0", "id": 3, "error": {"code": -32600, "message": ""}}])
     answer = raw({"jsonrpc": "1.0", "id": 3}, loose).answer
@@ -674,7 +703,9 @@ def test_what_came_before_the_timeout_is_kept() -> None:
     reply = raw({"jsonrpc": "2.0", "id": 5, "method": "x/y"}, far_end, timeout_s=2)
     assert reply.answer is None
     assert len(reply.messages) == 1
+    far_end = FakeServer(lambda message: [])
     assert raw({"jsonrpc": "2.0", "method": "x"}, far_end).messages == ()
+    assert far_end.heard_methods() == ["x"]
 
 
 def test_a_raw_batch_waits_for_all_its_answers() -> None:

@@ -20,6 +20,7 @@ from talking import call, modern, talk
 from mcpsim import Context, Server, ToolError
 from mcpsim.errors import RegistrationError
 from mcpsim.messages import read_json, write_json
+from mcpsim.server.arguments import _is_exact
 from mcpsim.server.schemas import MAX_SCHEMA_DEPTH, MAX_SCHEMA_PARTS
 from mcpsim.server.tools import Tool, tool_from_function
 
@@ -160,6 +161,22 @@ DOES_NOT_FIT = [
 def test_what_does_not_fit_is_refused_by_name(hint: Any, value: Any) -> None:
     with pytest.raises(ToolError, match="value"):
         tool_for(hint).arguments.read({"value": value})
+
+
+@pytest.mark.parametrize(
+    ("hint", "same"),
+    [
+        (int, True),
+        (list[Point], True),
+        (dict[str, float | None], True),
+        (set[int], False),
+        (list[Colour], False),
+    ],
+    ids=str,
+)
+def test_the_schema_is_asked_as_well_only_where_it_may_say_more(hint: Any, same: bool) -> None:
+    # Checking twice would be right everywhere, and slow.
+    assert _is_exact(tool_for(hint).arguments.schema) is same
 
 
 def test_missing_extra_and_default_arguments() -> None:
