@@ -244,7 +244,7 @@ CLASSIFIER: Final = [
     ("classifier", forgets_to_return, "`forgets_to_return` returned None", "end in a `return`"),
     ("classifier", by_get, "`by_get` raised KeyError: 'id' (in `by_get`, line", "Call it yourself"),
     ("classifier", lambda data: word_for_true(data), "an id that is a boolean", "string or an integer"),
-    ("classifier", by_reading(TWELVE["A"]), "no function but of type str", "the function itself"),
+    ("classifier", by_reading(TWELVE["A"]), "not a function: it is of type str", "the function itself"),
 ]
 
 

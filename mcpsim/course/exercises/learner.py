@@ -11,7 +11,7 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.showing import describe_error, name_of
-from mcpsim.course.exercises.verdict import NotAttempted, NotYet
+from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.errors import ProtocolError, SimulationError, Stuck
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
@@ -54,17 +54,20 @@ class Learner:
         self._patience_s = patience_s
         self._until = time.monotonic() + patience_s
 
-    def call(self, function: Any, *arguments: Any, on: str = "") -> Any:
+    def call(self, function: Any, *arguments: Any, on: str = "", rule: Rule | None = None) -> Any:
         """Call a plain function and return what it returns.
 
         Args:
             on: what it is called with, for a sentence such as "… raised KeyError on {on}".
+            rule: the rule that decides what it should return.
 
         Raises:
             NotYet: it is no function, it raised, or it did not come to its end.
         """
         if not callable(function):
-            raise NotYet(f"This is no function but {_kind(function)}.", look="Pass the function itself.")
+            raise NotYet(
+                f"This is not a function: it is {_kind(function)}.", look="Pass the function itself."
+            )
         where = f" on {on}" if on else ""
         call = _Call(function, arguments)
         # On a loop, because its watchdog ends what never gives control back.
@@ -77,7 +80,7 @@ class Learner:
         finally:
             loop.close()
         if call.error is not None:
-            raise _raised(function, call.error, where, _CALL_IT)
+            raise _raised(function, call.error, where, _CALL_IT, rule=rule)
         if inspect.iscoroutine(call.value):
             call.value.close()
             raise NotYet(
@@ -116,7 +119,9 @@ class Learner:
                 than 1,000 messages.
         """
         if not callable(story):
-            raise NotYet(f"This is no story but {_kind(story)}.", look="Pass the async function itself.")
+            raise NotYet(
+                f"This is not a story: it is {_kind(story)}.", look="Pass the async function itself."
+            )
         own = story if written is None else written
         simulation = Simulation(
             _bounded(story, arguments),
@@ -221,15 +226,20 @@ def _bounded(story: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[
 
 
 def _raised(
-    function: object, error: BaseException, where: str, look: str, recording: Recording | None = None
+    function: object,
+    error: BaseException,
+    where: str,
+    look: str,
+    recording: Recording | None = None,
+    rule: Rule | None = None,
 ) -> NotYet:
     if isinstance(error, KeyboardInterrupt):
         return NotYet("The check was stopped before it was done.", look="Run the cell again.")
     if isinstance(error, ProtocolError):
         look = _CATCH_IT
     seen = f"{name_of(function)} raised {describe_error(error, function)}{where}."
-    return NotYet(seen, look=look, recording=recording)
+    return NotYet(seen, rule, look, recording)
 
 
 def _kind(value: object) -> str:
-    return "nothing (None)" if value is None else f"of type {type(value).__name__}"
+    return "None" if value is None else f"of type {type(value).__name__}"

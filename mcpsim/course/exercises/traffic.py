@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from mcp_types.methods import (
     parse_server_result,
@@ -20,6 +20,7 @@ from mcpsim.messages import (
     PROTOCOL_VERSION,
     Batch,
     ErrorResponse,
+    Message,
     Notification,
     Request,
     RequestId,
@@ -95,26 +96,36 @@ def require_valid(recording: Recording) -> None:
     Raises:
         NotYet: naming the first message that is not valid.
     """
-    for frame in _from_clients(recording):
-        message = frame.parsed
-        if isinstance(message, MalformedMessage):
+    try:
+        for frame in _from_clients(recording):
+            _valid_from_client(frame.parsed)
+        for exchange in exchanges(recording):
+            if exchange.result is not None:
+                method, version = exchange.request.method, exchange.meta.get(PROTOCOL_VERSION, LATEST_MODERN)
+                _valid(method, validate_client_request, exchange.request.params, version)
+                _valid(f"The result of {method}", parse_server_result, exchange.result, version, method)
+    except NotYet as found:
+        raise NotYet(
+            found.seen, found.rule, "Send what the task asks for, and nothing else.", recording
+        ) from None
+
+
+def _valid_from_client(message: Message | Batch | MalformedMessage | None) -> None:
+    match message:
+        case MalformedMessage():
             raise NotYet(f"Your client sent something that is no message. {message.message}", _JSON_RPC)
-        if isinstance(message, Batch | Response | ErrorResponse):
+        case Batch() | Response() | ErrorResponse():
             raise NotYet(
                 "Your client sent something that is neither a request nor a notification.", _DIRECTIONS
             )
-        if isinstance(message, Notification):
-            _valid(message.method, validate_client_notification, message.params, LATEST_MODERN)
-    for exchange in exchanges(recording):
-        if exchange.result is None:
-            continue
-        method, version = exchange.request.method, exchange.meta.get(PROTOCOL_VERSION, LATEST_MODERN)
-        _valid(method, validate_client_request, exchange.request.params, version)
-        _valid(f"The result of {method}", parse_server_result, exchange.result, version, method)
+        case Notification(method=method, params=params):
+            _valid(method, validate_client_notification, params, LATEST_MODERN)
+        case _:
+            return
 
 
-_JSON_RPC = Rule("All messages MUST follow JSON-RPC 2.0.", "basic/index#messages")
-_DIRECTIONS = Rule(
+_JSON_RPC: Final = Rule("All messages MUST follow JSON-RPC 2.0.", "basic/index#messages")
+_DIRECTIONS: Final = Rule(
     "Clients send requests and notifications; only servers send responses.",
     "basic/transports/index#messages",
 )

@@ -22,7 +22,8 @@ def grade(answer: object, learner: Learner) -> Passed:
     untouched = True
     for seed in SEEDS:
         for place, (kind, data) in enumerate(made(seed)):
-            value = learner.call(answer, data, on=f"a message that has {kind.what}: `{show(data)}`")
+            on = f"a message that has {kind.what}: `{show(data)}`"
+            value = learner.call(answer, data, on=on, rule=kind.rule)
             total += 1
             untouched = untouched and is_placeholder(value)
             if word_of(value) == kind.word:
@@ -37,7 +38,7 @@ def grade(answer: object, learner: Learner) -> Passed:
         known = word_of(value) is not None
         raise NotYet(
             f"{wrong} of {total} messages are read otherwise. The simplest has {kind.what}: `{show(data)}`. "
-            f"It is {show(kind.word)}; {name_of(answer)} {'says' if known else 'returned'} {show(value)}.",
+            f"{name_of(answer)} {'says' if known else 'returned'} {show(value)}; it is {show(kind.word)}.",
             kind.rule,
             "Mend this one first, then check again." if known else _WORDS,
         )

@@ -22,6 +22,7 @@ def word_of(value: object) -> str | None:
     return word if word in WORDS else None
 
 
+_LOOK: Final = "Look at the fields of the outermost object, one by one."
 _CODES: Final = {PARSE_ERROR: NOT_JSON, INVALID_REQUEST: NOT_A_MESSAGE}
 
 
@@ -42,7 +43,9 @@ def grade(answer: object, learner: Learner) -> Passed:
             f"{len(words) - len(wrong)} of {len(TWELVE)} are right. {wrong[0]} is not "
             f"{show(words[wrong[0]])}. {first.seen}",
             first.rule,
-            "Look at the fields of the outermost object, one by one." if first.data[:1] == b"{" else "",
+            _LOOK
+            if first.meant is None
+            else f'`mcpsim.read_message(ex.twelve["{wrong[0]}"])` says what is wrong.',
         )
     require_complete(given, LETTERS)
     return Passed("All twelve are right: seven are messages, five are none.")

@@ -33,6 +33,8 @@ _SHAPES: Final[dict[type[Message], str]] = {
     Response: "a result response",
     ErrorResponse: "an error response",
 }
+_READ_IT: Final = "`mcpsim.read_message` says what it is now, or what is wrong with it."
+_LEAVE_THE_REST: Final = "Repair what is broken, and leave the rest as it was."
 _SAME_ID: Final = Rule('1 and "1" are two ids: a string and an integer are never the same.', REQUESTS)
 
 
@@ -50,7 +52,7 @@ def _read(letter: str, value: object) -> Message:
     try:
         return read_message(_bytes(letter, value))
     except McpSimError as error:
-        raise NotYet(f"{letter}: {getattr(error, 'message', error)}", specimen.rule) from None
+        raise NotYet(f"{letter}: {getattr(error, 'message', error)}", specimen.rule, _READ_IT) from None
 
 
 def _bytes(letter: str, value: object) -> bytes:
@@ -76,24 +78,23 @@ def _compare(letter: str, message: Message, specimen: Specimen) -> None:
             f"{letter} is {_SHAPES[type(message)]} now. It should be {_SHAPES[type(meant)]}: "
             f"{specimen.task}.",
             specimen.rule,
+            _READ_IT,
         )
     now, wanted = to_object(message), to_object(meant)
     if (type(now["id"]), now["id"]) != (type(wanted["id"]), wanted["id"]):
-        raise NotYet(f"{letter} has the id {show(now['id'])}. It should be {specimen.task}.", _SAME_ID)
+        raise NotYet(
+            f"{letter} has the id {show(now['id'])}. It should be {specimen.task}.", _SAME_ID, _LEAVE_THE_REST
+        )
     for member, value in wanted.items():
         if now.get(member) != value:
             raise NotYet(
                 f"{letter}: `{member}` is {show(now.get(member))}. It should be {specimen.task}.",
                 specimen.rule,
-                "Repair what is broken, and leave the rest as it was.",
+                _LEAVE_THE_REST,
             )
     if now.keys() != wanted.keys():
         extra = ", ".join(sorted(now.keys() - wanted.keys()))
-        raise NotYet(
-            f"{letter} has `{extra}`, which it did not have before.",
-            specimen.rule,
-            "Repair what is broken, and leave the rest as it was.",
-        )
+        raise NotYet(f"{letter} has `{extra}`, which it did not have before.", look=_LEAVE_THE_REST)
 
 
 _TABLE: Final = "\n".join(f"| {letter} | {TWELVE[letter].task} |" for letter in BROKEN)

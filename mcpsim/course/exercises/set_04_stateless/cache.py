@@ -69,7 +69,8 @@ class Case:
 
 
 CASES: Final = (
-    Case("fresh, private, for the same caller", 60_000, "private", True, 1_000, True, FRESH),
+    Case("fresh, public, for the same caller", 60_000, "public", True, 1_000, True, FRESH),
+    Case("fresh, private, for the same caller", 60_000, "private", True, 1_000, True, PRIVATE),
     Case("fresh, public, for another caller", 60_000, "public", False, 1_000, True, PUBLIC),
     Case("fresh, private, for another caller", 60_000, "private", False, 1_000, False, PRIVATE),
     Case("long stale, private, for the same caller", 60_000, "private", True, 120_000, False, FRESH),
@@ -92,7 +93,7 @@ def grade(answer: object, learner: Learner) -> Passed:
             entry,
             principal,
             now,
-            learner.call(answer, entry, principal, now, on=f"an entry that is {case.what}"),
+            learner.call(answer, entry, principal, now, on=f"an entry that is {case.what}", rule=case.rule),
         )
         for case, entry, principal, now in questions
     ]
@@ -166,7 +167,7 @@ def _use(answer: object, learner: Learner) -> None:
                     f"A host with two callers wanted a {scope} list {len(VISITS)} times. It asked the "
                     f"server {asked} times, and should have asked {expected} times.",
                     PUBLIC if scope == "public" else PRIVATE,
-                    "",
+                    "Does your function give the same answer to the same question every time?",
                     run.recording,
                 )
 

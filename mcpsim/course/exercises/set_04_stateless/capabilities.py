@@ -62,12 +62,13 @@ def _judge(recording: Recording) -> None:
     for call, place in zip(calls, ORDINALS, strict=False):
         _CHECKS[place](call)
     if len(calls) != len(ORDINALS):
-        raise NotYet(
-            f"It calls {TOOL} {_times(len(calls))}; it should be three times.",
-            STATELESS,
-            "An error comes as an exception. Catch it where you make the call, so that the next call can "
-            "follow.",
-        )
+        look = _CATCH if calls else f'`await client.request("{METHOD}", CALL)` makes one call.'
+        raise NotYet(f"It calls {TOOL} {_times(len(calls))}; it should be three times.", STATELESS, look)
+
+
+_CATCH: Final = (
+    "An error comes as an exception. Catch it where you make the call, so that the next call can follow."
+)
 
 
 def _first(call: Exchange) -> None:

@@ -131,7 +131,7 @@ def _agree_on_the_wire(answer: object, learner: Learner) -> None:
             raise NotYet(
                 "A server that lists its tools with your function gave different lists.",
                 ORDER,
-                "",
+                "Does it answer the same way every time?",
                 run.recording,
             )
 
