@@ -83,8 +83,8 @@ TWELVE: Final[Mapping[str, Specimen]] = {
         NOT_A_MESSAGE,
         "It has a `method`, and an `id` whose value is null.",
         Rule(
-            "The id of a request MUST be a string or an integer, and MUST NOT be null. A notification MUST NOT "
-            "have one.",
+            "The id of a request MUST be a string or an integer, and MUST NOT be null. A notification MUST "
+            "NOT have one.",
             REQUESTS,
         ),
         Request(11, "tools/list"),
