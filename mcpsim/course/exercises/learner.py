@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import anyio
@@ -18,7 +18,6 @@ from mcpsim.recording.run import Run
 from mcpsim.server import Server
 from mcpsim.simulation import Simulation, VirtualTimeLoop
 from mcpsim.simulation.watchdog import NeverYields
-from mcpsim.transports.faults import Fault
 from mcpsim.transports.link import Stdio, StreamableHttp
 
 PATIENCE_S: Final = 10.0
@@ -98,7 +97,6 @@ class Learner:
         client: Client | Mapping[str, Client] | None = None,
         transport: Stdio | StreamableHttp | None = None,
         seed: int | str = 0,
-        faults: Sequence[Fault] = (),
         title: str = "Your story",
         judge: Callable[[Recording], None] = _no_remarks,
         written: Any = None,
@@ -107,7 +105,7 @@ class Learner:
 
         Args:
             arguments: what the story gets after its client.
-            server, client, transport, seed, faults: as for `simulate`.
+            server, client, transport, seed: as for `simulate`.
             title: what the recording is called.
             judge: looks at the recording, also where the story did not catch an error of the server: what it
                 sees is often the reason. It raises NotYet.
@@ -129,7 +127,6 @@ class Learner:
             client=client,
             transport=transport,
             seed=seed,
-            faults=faults,
             title=title,
             step_limit_s=self._step_limit_s(),
         )
@@ -139,7 +136,7 @@ class Learner:
         except NotYet:
             raise
         except SimulationError as error:
-            seen = f"The run of {name_of(own)} could not go on. {error}"
+            seen = f"The run could not go on. {error}"
             raise NotYet(seen, look=_PLAY_IT, recording=simulation.recording) from None
         except BaseException as error:
             raise _raised(own, error, "", _PLAY_IT, simulation.recording) from None
