@@ -198,8 +198,12 @@ def test_without_headers_the_same_but_for_step_4(first: Break, second: Break) ->
     check_over_stdio(draft, expected)
 
 
-def test_the_steps_are_numbered_and_each_names_its_page() -> None:
+def test_the_steps_are_numbered_and_each_names_its_page_and_its_codes() -> None:
     assert [step.number for step in STEPS] == list(range(1, 10))
+    # What the table says is what the breaks above bring about; step 7 leaves the code to the server.
+    for step in STEPS[:6]:
+        assert set(step.errors) == {one.code for one in BREAKS if one.step == step.number}
+    assert [step.errors for step in STEPS[6:]] == [(), (-32603,), ()]
     assert all(
         step.spec.startswith(f"https://modelcontextprotocol.io/specification/{LATEST}/") for step in STEPS
     )
