@@ -60,6 +60,14 @@ def test_each_set_has_a_notebook_with_its_tasks_and_starters(
     ]
 
 
+@pytest.mark.parametrize("make", [make for _, make in SETS])
+def test_a_story_that_raises_still_shows_its_messages(make: Callable[..., ExerciseSet]) -> None:
+    for exercise in make().exercises:
+        for line in exercise.task.play.splitlines():
+            if line.startswith("simulate("):
+                assert line.endswith(", check=False)")
+
+
 @pytest.mark.parametrize(("name", "make"), SETS)
 def test_nothing_is_given_away(project: Path, name: str, make: Callable[..., ExerciseSet]) -> None:
     cells = cells_of(project / "exercises" / name)

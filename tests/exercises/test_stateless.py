@@ -498,11 +498,31 @@ def is_fresh(entry: Any, now_ms: int) -> bool:
 
 
 def fits(entry: Any, principal: str) -> bool:
-    return entry.result["cacheScope"] == "public" or entry.principal == principal
+    return entry.result.get("cacheScope") == "public" or entry.principal == principal
 
 
 def serve_needs_a_ttl(entry: Any, principal: str, now_ms: int) -> bool:
     return now_ms < entry.received_ms + entry.result["ttlMs"] and fits(entry, principal)
+
+
+def serve_needs_a_scope(entry: Any, principal: str, now_ms: int) -> bool:
+    for_this_caller = entry.result["cacheScope"] == "public" or entry.principal == principal
+    return is_fresh(entry, now_ms) and for_this_caller
+
+
+def serve_legacy_for_ever(entry: Any, principal: str, now_ms: int) -> bool:
+    return "cacheScope" not in entry.result or (is_fresh(entry, now_ms) and fits(entry, principal))
+
+
+def serve_reads_the_scope_first(entry: Any, principal: str, now_ms: int) -> bool:
+    """Without a scope, for nobody: right as well, for such a result is stale."""
+    match entry.result:
+        case {"cacheScope": "public", "ttlMs": ttl_ms}:
+            return now_ms < entry.received_ms + ttl_ms
+        case {"cacheScope": "private", "ttlMs": ttl_ms}:
+            return now_ms < entry.received_ms + ttl_ms and entry.principal == principal
+        case _:
+            return False
 
 
 def serve_once(entry: Any, principal: str, now_ms: int, seen: list[Any] = []) -> bool:  # noqa: B006
@@ -513,6 +533,7 @@ def serve_once(entry: Any, principal: str, now_ms: int, seen: list[Any] = []) ->
 
 CACHES: Final = [
     ("cache", serve_step_by_step),
+    ("cache", serve_reads_the_scope_first),
     (
         "cache",
         serve(is_fresh, lambda entry, who: who == entry.principal or "pub" in entry.result["cacheScope"]),
@@ -555,6 +576,24 @@ CACHES: Final = [
         "taken for 0",
     ),
     ("cache", serve_needs_a_ttl, "raised KeyError: 'ttlMs' (in `serve_needs_a_ttl`", "Call it yourself"),
+    (
+        "cache",
+        serve_needs_a_scope,
+        "raised KeyError: 'cacheScope' (in `serve_needs_a_scope`, line",
+        "none at all, SHOULD be taken for 0",
+    ),
+    (
+        "cache",
+        serve_needs_a_scope,
+        "an entry that is of a legacy server: it has no `ttlMs` and no `cacheScope`",
+        "Call it yourself",
+    ),
+    (
+        "cache",
+        serve_legacy_for_ever,
+        "of a legacy server: it has no `ttlMs` and no `cacheScope`. It was received",
+        "none at all, SHOULD be taken for 0",
+    ),
     (
         "cache",
         lambda entry, principal, now_ms: "yes" if is_fresh(entry, now_ms) else "",

@@ -45,7 +45,7 @@ class Entry:
     """A stored result.
 
     Attributes:
-        result: the result as it came, a dict with `ttlMs` and `cacheScope`.
+        result: the result as it came, a dict with `ttlMs` and `cacheScope`, unless an older server sent it.
         principal: who asked for it.
         received_ms: when it came, in milliseconds of the client's clock.
     """
@@ -61,7 +61,7 @@ class Case:
 
     what: str
     ttl_ms: int | None
-    scope: str
+    scope: str | None
     same: bool
     after_ms: int
     may: bool
@@ -80,7 +80,8 @@ CASES: Final = (
     Case("stale for one millisecond", 5_000, "private", True, 5_001, False, FRESH),
     Case("never fresh: `ttlMs` is 0", 0, "public", True, 0, False, NO_TTL),
     Case("never fresh: `ttlMs` is negative", -1, "private", True, 0, False, NO_TTL),
-    Case("from an older server: it has no `ttlMs`", None, "public", True, 0, False, NO_TTL),
+    Case("without a `ttlMs`", None, "public", True, 0, False, NO_TTL),
+    Case("of a legacy server: it has no `ttlMs` and no `cacheScope`", None, None, True, 0, False, NO_TTL),
 )
 
 
@@ -125,7 +126,9 @@ def _questions() -> Iterator[tuple[Case, Entry, str, int]]:
             rng = Random(f"cache:{seed}:{case.what}")
             owner, other = rng.sample(["token-1", "token-2", "token-3", "token-4"], 2)
             received = rng.randrange(10_000, 900_000)
-            result: dict[str, Any] = {"resultType": "complete", "tools": [], "cacheScope": case.scope}
+            result: dict[str, Any] = {"tools": []}
+            if case.scope is not None:
+                result |= {"resultType": "complete", "cacheScope": case.scope}
             if case.ttl_ms is not None:
                 result["ttlMs"] = case.ttl_ms
             yield (
@@ -194,12 +197,12 @@ TASK: Final = Task(
 A host keeps results and asks this function before it goes to the server: may this stored result be served,
 now, to this caller? Write it.
 
-- `entry.result` is the result as it came, a dict with `ttlMs` and `cacheScope`;
+- `entry.result` is the result as it came, a dict that should hold `ttlMs` and `cacheScope`;
 - `entry.principal` is who asked for it, `entry.received_ms` when it came;
 - `principal` is who asks now, `now_ms` is the time now, on the same clock.
 
-An older server may have sent no `ttlMs`; a careless one a negative `ttlMs`. Method and parameters of the
-request are the same: the host has checked that.""",
+A legacy server sends neither of the two fields. A careless one sends no `ttlMs`, or a negative one. Method
+and parameters of the request are the same: the host has checked that.""",
     answer="may_serve",
     starter='''\
 def may_serve(entry, principal, now_ms):
@@ -211,13 +214,13 @@ def may_serve(entry, principal, now_ms):
         "Fresh is: now is less than the time of receipt plus `ttlMs`. At that very moment it is stale. All "
         "of this is in milliseconds.",
         '`entry.result.get("ttlMs", 0)` is 0 where there is none. A negative one needs no special case, if '
-        "you add and compare.",
+        'you add and compare. `entry.result.get("cacheScope")` is None where there is none.',
     ),
     solution=(
         """\
 def may_serve(entry, principal, now_ms):
     fresh = now_ms < entry.received_ms + entry.result.get("ttlMs", 0)
-    for_this_caller = entry.result["cacheScope"] == "public" or entry.principal == principal
+    for_this_caller = entry.result.get("cacheScope") == "public" or entry.principal == principal
     return fresh and for_this_caller""",
     ),
     why="Time and audience are two hints that do not know of each other. Neither is a promise: the list "

@@ -140,7 +140,7 @@ capability `elicitation`. Write a story that calls `book_visit` three times:
 
 1. with the capability: it is booked;
 2. the same call, but without `clientCapabilities` in its `_meta`;
-3. the same call with other capabilities, without `elicitation`.
+3. the same call with `clientCapabilities` again, but without `elicitation` in it: an empty object will do.
 
 Return a list with the error codes of the second and the third answer. Does the server remember what the first
 call declared?""",
@@ -182,5 +182,5 @@ async def three_calls(client):
         ("statelessness", "basic/index#statelessness"),
         ("`_meta`", "basic/index#meta"),
     ),
-    play="simulate(three_calls, server=picky_desk())",
+    play="simulate(three_calls, server=picky_desk(), check=False)",
 )
