@@ -21,6 +21,7 @@ from mcpsim.server import Server
 from mcpsim.transports.faults import Cut, Delay, Drop, Duplicate, Fault, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 from mcpsim.workbook import (
+    MANIFEST,
     Copied,
     NotebookProblem,
     Outcome,
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code. argparse itself exits with 2 where the arguments make no sense.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     parser = argparse.ArgumentParser(prog="mcpsim", description="The MCP workbook.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
@@ -106,6 +107,10 @@ def _lab(options: argparse.Namespace) -> int:
     if not options.copy_only:
         require_lab(source)
     as_shipped = pristine(source)
+    here = Path.cwd()
+    if options.folder is None and (here / MANIFEST).is_file():
+        # Started inside of a learner's workbook: that one is meant, and no second one in it.
+        options.folder = here
     if options.folder is None and source.is_checkout:
         folder = source.root
         print(f"The workbook is in {folder}.")

@@ -100,7 +100,9 @@ def read_probe(
 def _read_error(error: ProtocolError, legacy_version: str, modern_version: str) -> Verdict:
     if error.code not in RECOGNISED_MODERN_ERRORS:
         # Never one particular code: legacy servers refuse an early request with whatever they like.
-        return Verdict("legacy", legacy_version, f"{error.code} is not an error of the modern protocol.")
+        return Verdict(
+            "legacy", legacy_version, f"{error.code} is not an error that only a modern server sends."
+        )
     if error.code != UNSUPPORTED_VERSION:
         return Verdict("modern", modern_version, f"{error.code} is an error that only a modern server sends.")
     # A version that was just refused is not worth a second try, even if the server lists it.

@@ -302,8 +302,9 @@ class View {
       t: () => this.toggleTable(),
       "?": () => this.toggleHelp(),
     };
+    // In a panel that can scroll, these keys scroll it.
     const vertical = event.key === "ArrowUp" || event.key === "ArrowDown";
-    if (vertical && !this.diagram.contains(target)) return;
+    if (vertical && target.closest(".mcpsim-panel, .mcpsim-table, .mcpsim-help")) return;
     if (/^[0-9]$/.test(event.key)) {
       this.askStep(event.key);
     } else if (moves[event.key]) {

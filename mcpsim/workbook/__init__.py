@@ -6,7 +6,7 @@ there is no file system to speak of, as in a browser.
 
 from __future__ import annotations
 
-from mcpsim.workbook.copying import Copied, Outcome, copy_workbook
+from mcpsim.workbook.copying import MANIFEST, Copied, Outcome, copy_workbook
 from mcpsim.workbook.folders import FIRST_LESSON, Source, WorkbookError, find_source
 from mcpsim.workbook.lab import open_lab, require_lab
 from mcpsim.workbook.normal_form import NotebookProblem, normal_form, problems
@@ -15,6 +15,7 @@ from mcpsim.workbook.trust import pristine, trust
 
 __all__ = [
     "FIRST_LESSON",
+    "MANIFEST",
     "Copied",
     "NotebookProblem",
     "Outcome",

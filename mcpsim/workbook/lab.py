@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpsim.workbook.folders import FIRST_LESSON, Source, WorkbookError
+from mcpsim.workbook.saving import store_still_pictures
 
 
 def require_lab(source: Source) -> None:
@@ -36,7 +37,8 @@ def lab_arguments(folder: Path, *, browser: bool, extra: Sequence[str] = ()) -> 
         browser: whether to open a web browser.
         extra: more arguments for JupyterLab; they come last, so that they win.
     """
-    arguments = [f"--ServerApp.root_dir={folder.resolve()}"]
+    hook = f"{store_still_pictures.__module__}.{store_still_pictures.__name__}"
+    arguments = [f"--ServerApp.root_dir={folder.resolve()}", f"--ContentsManager.pre_save_hook={hook}"]
     if (folder / FIRST_LESSON).is_file():
         arguments.append(f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}")
     if not browser:

@@ -223,3 +223,39 @@ def test_keys_meant_for_the_player_do_not_reach_the_notebook(page: Page, lab: La
     steps = player.get_by_role("spinbutton", name="Go to step")
     expect(steps).to_have_value(steps.get_attribute("max") or "", timeout=WAIT_MS)
     assert cells.count() == before
+
+
+def test_a_notebook_that_was_run_and_saved_shows_its_pictures_without_a_kernel(page: Page, lab: Lab) -> None:
+    open_lesson(page, lab)
+    run_all(page)
+    page.keyboard.press("Control+s")
+    path = lab.folder / LESSON
+    for _ in range(200):
+        saved = path.read_text(encoding="utf-8")
+        if "Sequence diagram" in saved and "widget-view" not in saved:
+            break
+        time.sleep(0.1)
+    lab.stop_kernels()
+    page.goto(f"{lab.url}/lab/tree/{LESSON}?reset&token={lab.token}")
+    picture = page.get_by_role("img", name=re.compile("^Sequence diagram")).first
+    picture.scroll_into_view_if_needed()
+    expect(picture).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("model not found")).to_have_count(0)
+
+
+def test_the_memory_of_both_sides_is_readable(page: Page, lab: Lab) -> None:
+    """JupyterLab styles the lists of definitions in an output in its own way: rows must stay rows."""
+    open_lesson(page, lab, "notebooks/03_handshake.ipynb")
+    player = run_all(page)
+    player.get_by_role("button", name="Last", exact=True).click()
+    player.get_by_role("button", name="Back", exact=True).click()
+    player.get_by_role("tab", name=re.compile("^Memory")).click()
+    memory = player.get_by_role("tabpanel", name="Memory")
+    names, values = memory.locator("dt"), memory.locator("dd")
+    assert names.count() == values.count() > 3
+    boxes = [(names.nth(n).bounding_box(), values.nth(n).bounding_box()) for n in range(names.count())]
+    for name, value in boxes:
+        assert name is not None
+        assert value is not None
+        assert name["y"] + name["height"] <= value["y"] + 1
+        assert abs(name["x"] - value["x"]) < 20

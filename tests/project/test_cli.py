@@ -42,7 +42,6 @@ def test_every_command_explains_itself(command, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "words",
     [
-        [],
         ["unknown"],
         ["notebooks"],
         ["notebooks", "--check", "--refresh"],
@@ -119,10 +118,31 @@ def test_in_a_checkout_nothing_is_copied_without_a_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_inside_of_a_copied_workbook_that_one_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    assert main(["lab", str(folder), "--copy-only"]) == 0
+    monkeypatch.chdir(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    capsys.readouterr()
+    assert main(["lab", "--copy-only"]) == 0
+    assert f"The workbook is in {folder}" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_alone_the_command_says_what_it_can_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert "Open the workbook in JupyterLab" in capsys.readouterr().out
+
+
 def test_jupyterlab_starts_on_the_first_lesson_and_gets_the_rest(project: Path) -> None:
     arguments = lab_arguments(project, browser=False, extra=["--port=9999"])
     assert arguments == [
         f"--ServerApp.root_dir={project}",
+        "--ContentsManager.pre_save_hook=mcpsim.workbook.saving.store_still_pictures",
         "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb",
         "--no-browser",
         "--port=9999",
