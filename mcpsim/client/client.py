@@ -109,6 +109,9 @@ class Client(Opener):
             finally:
                 with anyio.CancelScope(shield=True):
                     await wire.close(self._headers(None))
+                    if self._phase is not legacy.Phase.NEW:
+                        # The session is over, and all that belonged to it.
+                        scribe.state({})
                     self._phase = legacy.Phase.CLOSED
 
     async def discover(self) -> mcp_types.DiscoverResult:
