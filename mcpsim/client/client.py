@@ -144,7 +144,8 @@ class Client(Opener):
         """Call a tool (`tools/call`). A tool error is a result too: look at `is_error`.
 
         Args:
-            on_progress: called with progress, total and message of each progress notification. The request
+            on_progress: called with progress, total and message of each progress notification, where messages
+                are read: it may be async, but must not wait for this server itself. The request
                 carries a progress token only where this is given.
             timeout_s: how long to wait, in seconds.
 

@@ -5,6 +5,7 @@ Each request has a cancel scope of its own, so that several can be stopped one b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from mcpsim.errors import (
     RequestTimeout,
 )
 from mcpsim.messages import (
+    DEFAULT_LIMITS,
     ErrorResponse,
     Notification,
     Request,
@@ -286,6 +288,12 @@ class Dispatcher:
                     answer = ErrorResponse(request.id, error.code, error.message, error.data)
                 except Exception as error:
                     answer = ErrorResponse(request.id, INTERNAL_ERROR, self._own_fault(name, error).message)
+                except anyio.get_cancelled_exc_class():
+                    if anyio.current_effective_deadline() == -math.inf:
+                        raise
+                    # Nobody has cancelled this request: the handler awaited something of its own that was.
+                    scribe.note(f"{name} let the cancellation of something else out.")
+                    answer = ErrorResponse(request.id, INTERNAL_ERROR, "Internal error")
         finally:
             self.flights.pop(request.id, None)
             if flight.context is not None:
@@ -305,12 +313,18 @@ class Dispatcher:
 
 
 def write_answer(answer: Answer, scribe: Scribe) -> bytes:
-    """The bytes of an answer. One that JSON cannot carry is a fault of our own: -32603 goes out instead."""
+    """The bytes of an answer. Where JSON cannot carry it, or readers would not take it for its size, that is a
+    fault of our own: -32603 goes out instead."""
     try:
-        return write_message(answer)
+        data = write_message(answer)
     except FramingError as error:
         scribe.note(f"The answer to #{answer.id} could not be written: {error}")
         return write_message(ErrorResponse(answer.id, INTERNAL_ERROR, "Internal error"))
+    if len(data) <= DEFAULT_LIMITS.max_bytes:
+        return data
+    text = f"The answer has {len(data)} bytes; the limit is {DEFAULT_LIMITS.max_bytes}."
+    scribe.note(f"#{answer.id}: {text}")
+    return write_message(ErrorResponse(answer.id, INTERNAL_ERROR, text))
 
 
 async def _without_hints(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
