@@ -313,7 +313,7 @@ class Dispatcher:
 
 
 def write_answer(answer: Answer, scribe: Scribe) -> bytes:
-    """The bytes of an answer. Where JSON cannot carry it, or readers would not take it for its size, that is a
+    """The bytes of an answer. Where JSON cannot carry it, or readers would refuse its size, that is a
     fault of our own: -32603 goes out instead."""
     try:
         data = write_message(answer)
