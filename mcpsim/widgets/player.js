@@ -363,10 +363,7 @@ class View {
       { class: "mcpsim-header" },
       html("strong", { class: "mcpsim-title", dir: "auto" }, data.title),
       html("span", { class: "mcpsim-facts" }, ...facts.map((fact) => html("span", { class: "mcpsim-fact" }, fact))),
-      html("span", { class: "mcpsim-space" }),
-      this.hideButton,
-      this.tableButton,
-      this.helpButton,
+      html("span", { class: "mcpsim-tools" }, this.hideButton, this.tableButton, this.helpButton),
     );
   }
 
