@@ -11,12 +11,13 @@ time is the same.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import heapq
 import inspect
 import math
 import threading
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextvars import Context
 from types import FrameType
 from typing import Any, Final, NoReturn, TypeVar, cast
@@ -36,6 +37,13 @@ CENSUS: Final = 1_000
 # How many step budgets may pass while the clock moves and nothing else happens.
 QUIET_BUDGETS: Final = 10
 CANCEL_ROUNDS: Final = 3
+# What tasks may take to end after they were cancelled: much less than while the story goes on, for somebody
+# waits for it. The steps of all of them, those of each of them, and seconds of the wall clock for one step.
+CLOSING_STEPS: Final = 2_000
+CLOSING_STEPS_EACH: Final = 20
+CLOSING_LIMIT_S: Final = 2.0
+# Below this many tasks nobody looks which of them are over.
+FEW_TASKS: Final = 256
 
 
 class NumberedTask(asyncio.Task[T]):
@@ -92,6 +100,8 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self._progress_limit = progress_limit
         self._created = 0
         self._tasks_created = 0
+        self._tasks: list[NumberedTask[Any]] = []
+        self._tasks_look_at = FEW_TASKS
         self._heap: list[tuple[int, int, asyncio.TimerHandle]] = []
         self._cancelled_timers = 0
         self._budget_from = 0
@@ -197,7 +207,20 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         task = NumberedTask(coro, loop=self, name=cast("str", named), context=context, **more)
         self._tasks_created += 1
         task.number = self._tasks_created
+        self._keep(task)
         return task
+
+    def _keep(self, task: NumberedTask[Any]) -> None:
+        # asyncio keeps tasks weakly: without this the garbage collector could end one at a time of its own,
+        # and complain about errors that nobody asked for.
+        self._tasks.append(task)
+        if len(self._tasks) > self._tasks_look_at:
+            self._tasks = [one for one in self._tasks if not one.done() or _is_unasked(one)]
+            self._tasks_look_at = max(FEW_TASKS, len(self._tasks) * 2)
+
+    def unasked_errors(self) -> list[NumberedTask[Any]]:
+        """The tasks that ended with an error which nobody has asked for yet, in the order they were made."""
+        return [task for task in self._tasks if task.done() and _is_unasked(task)]
 
     def _order_cancellations(self, count: int) -> None:
         """Bring what the last callback cancelled into the order in which the tasks were made.
@@ -337,28 +360,51 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
     # The end
 
-    def cancel_all(self) -> None:
-        """Cancel every task, let them end, and close the loop. What does not end even then is forgotten."""
+    def cancel_all(self) -> list[str]:
+        """Cancel every task, let them end, and close the loop.
+
+        Returns:
+            The tasks that did not end even then, by name, and where each of them waits. They are left alone
+            for ever.
+        """
         if self.is_closed():
-            return
+            return []
+        stubborn: list[asyncio.Task[Any]] = []
         try:
             for _ in range(CANCEL_ROUNDS):
-                self._fatal = None
-                tasks = [task for task in asyncio.all_tasks(self) if not task.done()]
+                tasks = self._pending()
                 if not tasks:
                     break
-                tasks.sort(key=lambda task: cast("NumberedTask[Any]", task).number)
                 # One that has not begun would leave a coroutine behind that nobody ever awaited.
                 begun = [task for task in tasks if not _is_new(task)] or tasks
                 for task in begun:
                     task.cancel()
                 self._run_quietly(begun)
-            self._fatal = None
+            stubborn = self._pending()
             self._run_quietly([self.create_task(self.shutdown_asyncgens())])
         finally:
-            for task in asyncio.all_tasks(self):
+            left = self._pending()
+            for task in left:
                 cast("Any", task)._log_destroy_pending = False
+                _never_collect(task.get_coro())
+            for task in self.unasked_errors():
+                task.exception()
             self.close()
+        return [f"{task.get_name()} {where(task)}".rstrip() for task in stubborn if not task.done()]
+
+    def _pending(self) -> list[asyncio.Task[Any]]:
+        tasks = [task for task in asyncio.all_tasks(self) if not task.done()]
+        return sorted(tasks, key=lambda task: cast("NumberedTask[Any]", task).number)
+
+    def _hurry(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Allow what ends now only little, and no traffic as an excuse."""
+        self._fatal = None
+        self._budget = CLOSING_STEPS + CLOSING_STEPS_EACH * len(tasks)
+        self._step_limit_s = min(self._step_limit_s, CLOSING_LIMIT_S)
+        self._progress = _no_progress
+        self._progress_seen = 0
+        self._quiet_from = self.steps
+        self._look_at = self.steps + self._budget
 
     def _run_quietly(self, tasks: list[asyncio.Task[Any]]) -> None:
         def done() -> bool:
@@ -366,6 +412,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
                 tasks.pop()
             return not tasks
 
+        self._hurry(tasks)
         try:
             self.run_until(done)
         except SimulationError:
@@ -375,6 +422,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         """Forget everything that is still to be done."""
         super().close()
         self._heap.clear()
+        self._tasks.clear()
         self._current = None
 
     def __del__(self) -> None:
@@ -461,6 +509,22 @@ REAL_WORLD_METHODS: Final = (
 
 for _name in REAL_WORLD_METHODS:
     setattr(VirtualTimeLoop, _name, _refuser(_name))
+
+
+def _no_progress() -> int:
+    return 0
+
+
+def _is_unasked(task: asyncio.Task[Any]) -> bool:
+    return bool(cast("Any", task)._log_traceback)
+
+
+def _never_collect(coroutine: object) -> None:
+    # The garbage collector closes a coroutine by raising GeneratorExit in it. One that catches everything and
+    # goes on would run then, without a loop and without a watchdog, and for ever: the process would hang, at
+    # some later time or at its exit. So it gets one reference too many, and is never collected. A list of
+    # such coroutines would not do: the interpreter empties it when it exits.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
 
 
 def _is_new(task: asyncio.Task[Any]) -> bool:

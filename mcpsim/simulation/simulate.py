@@ -9,7 +9,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from mcpsim.client.wire import Wire
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import Deadlock, SimulationError
 from mcpsim.recording import Recorder, Recording, Scribe
+from mcpsim.recording.events import NOTE, Event
 from mcpsim.recording.run import Run, single, title_of
 from mcpsim.server.http import HttpServing
 from mcpsim.server.server import Server
@@ -250,12 +251,29 @@ class Simulation:
 
     def _end(self, *, value: Any = None, error: Exception | None = None) -> None:
         # The recording first: what is cancelled now is not part of the story.
+        self._note_unasked_errors()
         recording = self._recorder.recording(self._header)
-        self._run = Run(recording, value=value, error=error, unused_faults=self._plan.unused())
-        self._loop.cancel_all()
+        run = self._run = Run(recording, value=value, error=error, unused_faults=self._plan.unused())
+        at_us = self._loop.now_us
+        stubborn = self._loop.cancel_all()
+        if stubborn:
+            text = f"Cancelled at the end of the run, and would not end: {'; '.join(stubborn)}."
+            note = Event(at_us, NOTE, next(iter(self._clients)), detail={"text": text})
+            self._run = replace(run, recording=Recording(recording.header, (*recording.events, note)))
         if self._main is not None and self._main.done() and not self._main.cancelled():
             # Nobody else will ask for it, and asyncio complains about errors that nobody asked for.
             self._main.exception()
+
+    def _note_unasked_errors(self) -> None:
+        for task in self._loop.unasked_errors():
+            error = task.exception() if task is not self._main else None
+            # What ends the whole run is told as such.
+            if isinstance(error, Exception) and not isinstance(error, SimulationError):
+                self._recorder.note(
+                    next(iter(self._clients)),
+                    f"The task {task.get_name()!r} ended with an error that nobody asked for: "
+                    f"{type(error).__name__}: {error}",
+                )
 
     def _note_who_waits(self) -> None:
         waiting = self._loop.waiting()

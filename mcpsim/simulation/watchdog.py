@@ -14,6 +14,9 @@ from types import FrameType, TracebackType
 from typing import Final, Protocol
 
 LIMIT_S: Final = 10.0
+# How long between two bites, in seconds, for a callback that has caught one and gone on. Sooner or later one
+# comes at a place where nothing catches it, such as between two rounds of its loop.
+BITES_S: Final = 0.02
 IN_BROWSER: Final = sys.platform == "emscripten"
 
 
@@ -80,7 +83,7 @@ class Watchdog:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
 
     def _watch(self, watched: int) -> None:
-        seen, patience_s = -1, self.limit_s
+        seen, bitten_at, patience_s = -1, -1, self.limit_s
         while not self._stop.wait(patience_s):
             steps = -1 if self._loop.nested else self._loop.steps
             if steps == seen and steps >= 0:
@@ -88,9 +91,12 @@ class Watchdog:
                 # at once: whoever was bitten has to have the time to say so.
                 self._bitten = True
                 self._loop.stuck_at(_stack_of(watched))
-                patience_s = self.limit_s * 3
+                patience_s = BITES_S if bitten_at == steps else self.limit_s * 3
+                bitten_at = steps
                 raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
                 raise_in(ctypes.c_ulong(watched), ctypes.py_object(NeverYields))
+            elif bitten_at >= 0:
+                bitten_at, patience_s = -1, self.limit_s * 3
             seen = steps
 
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Protocol
@@ -587,7 +588,9 @@ class Exchange:
             exchange=pipe.exchange,
         )
         self.back.break_off("the client closed the response stream")
-        self._tasks.start_soon(self._tell_server, name="link: abort")
+        # Where the run is over, as for a call that a story left behind, there is no server left to tell.
+        with suppress(RuntimeError):
+            self._tasks.start_soon(self._tell_server, name="link: abort")
 
     async def _tell_server(self) -> None:
         pipe = self.there

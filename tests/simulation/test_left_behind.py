@@ -1,0 +1,118 @@
+"""What a story leaves behind: tasks that do not end, and errors that nobody asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+
+import anyio
+import pytest
+
+from mcpsim import Server, StreamableHttp, simulate
+from mcpsim.errors import Stuck
+
+NEVER_ENDS = """
+import asyncio, gc
+from mcpsim import Server, simulate
+
+async def story(client):
+    async def beat():
+        while True:
+            try:
+                await asyncio.sleep(1)
+            except:
+                pass
+    asyncio.create_task(beat())
+    return 1
+
+run = simulate(story, server=Server("s"))
+print(run.value, run.recording.events[-1].detail["text"])
+{keep}
+gc.collect()
+print("collected")
+"""
+
+
+def slow_server() -> Server:
+    server = Server("slow")
+
+    @server.tool()
+    async def slow() -> str:  # pyright: ignore[reportUnusedFunction]
+        await anyio.sleep(5)
+        return "x"
+
+    return server
+
+
+@pytest.mark.parametrize("keep", ["", "kept = run"])
+def test_a_task_that_catches_everything_hangs_neither_the_collector_nor_the_exit(keep: str) -> None:
+    program = NEVER_ENDS.replace("{keep}", keep)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    first, second = done.stdout.splitlines()
+    assert first.startswith("1 Cancelled at the end of the run, and would not end: ")
+    assert "beat (in beat, at sleep)" in first
+    assert second == "collected"
+
+
+def test_a_task_that_ends_when_it_is_cancelled_leaves_no_note() -> None:
+    async def story(client: object) -> int:
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(1)
+
+        asyncio.create_task(beat())  # noqa: RUF006
+        return 1
+
+    run = simulate(story, server=Server("s"))
+    assert not [event for event in run.recording.events if event.kind == "note"]
+
+
+def test_a_step_that_catches_what_the_watchdog_raises_ends_all_the_same() -> None:
+    async def story(client: object) -> None:
+        while True:
+            try:
+                for _ in range(20):
+                    len("")
+            except:  # noqa: E722
+                pass
+
+    with pytest.raises(Stuck, match="without giving control back"):
+        simulate(story, server=Server("s"), step_limit_s=0.2)
+
+
+@pytest.mark.parametrize("transport", [None, StreamableHttp()])
+def test_nothing_is_printed_about_a_call_that_nobody_awaits(
+    transport: StreamableHttp | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(client: object) -> int:
+        asyncio.create_task(client.call_tool("slow"))  # type: ignore[attr-defined] # noqa: RUF006
+        return 1
+
+    assert simulate(story, server=slow_server(), transport=transport).value == 1
+    gc.collect()
+    assert caplog.records == []
+
+
+def test_the_recording_tells_of_an_error_that_nobody_asked_for() -> None:
+    async def story(client: object) -> int:
+        async def fails() -> None:
+            raise ValueError("lost")
+
+        asyncio.create_task(fails())  # noqa: RUF006
+        await anyio.sleep(1)
+        gc.collect()
+        return 1
+
+    def notes() -> list[str]:
+        events = simulate(story, server=Server("s")).recording.events
+        return [(event.detail or {})["text"] for event in events if event.kind == "note"]
+
+    assert len(notes()) == 1
+    assert notes()[0].endswith("ended with an error that nobody asked for: ValueError: lost")
+    assert notes() == notes()
