@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from mcpsim.errors import MalformedMessage
@@ -66,7 +69,7 @@ class _Observer:
                     yield from self._arrival(event, frame)
             elif event.kind == events.CLOSED:
                 yield from self._closing(event)
-            elif event.kind == events.NOTE and "event" in (event.detail or {}):
+            elif event.kind == events.NOTE and _event_name(event):
                 yield self._note_row(event)
 
     def _is_client(self, party: str, peer: str) -> bool:
@@ -100,14 +103,18 @@ class _Observer:
         client, server = pair
         if client in self._between or server in self._between:
             first = client if client in self._between else CLIENT_SIDE
-            row["hop"] = f"{first}-{server if server in self._between else SERVER_SIDE}"
+            second = server if server in self._between else SERVER_SIDE
+            # Names that the form cannot hold are left out, and not written so that nobody can read them.
+            if first and second and first != second and "-" not in first:
+                row["hop"] = f"{first}-{second}"
         return row
 
     def _frame_row(self, frame: Frame, side: str, at_us: int, data: bytes) -> dict[str, Any]:
         pair = (frame.sender, frame.receiver) if side == CLIENT_SIDE else (frame.receiver, frame.sender)
         row = self._common(frame, side, at_us, pair)
         head = frame.head or (self._heads.get(frame.exchange) if side == SERVER_SIDE else None)
-        if head is not None:
+        # A head outside of an exchange has no place in the form.
+        if head is not None and frame.is_http:
             if head.get("method", "POST") != "POST":
                 row["http_method"] = head.get("method")
             headers = Headers((name, value) for name, value in head.get("headers", ())).to_dict()
@@ -129,7 +136,7 @@ class _Observer:
             pair = (event.peer, event.party)
         row = self._common(event, CLIENT_SIDE if is_client else SERVER_SIDE, at_us, pair)
         names = _CLOSING_NAMES
-        name = detail.get("event") or names.get((what, how)) or names.get((what, ""))
+        name = _event_name(event) or names.get((what, how)) or names.get((what, ""))
         row["event"] = name or "response_stream_closed"
         if how != CUT:
             row["by"] = row["from"]
@@ -143,10 +150,15 @@ class _Observer:
         is_server = _rank(event.party) == _SERVER_RANK or any(event.party == one for _, one in self._clients)
         pair = next((pair for pair in self._clients if event.party in pair), ("", ""))
         row = self._common(event, SERVER_SIDE if is_server else CLIENT_SIDE, event.at_us, pair)
-        row["event"] = detail["event"]
+        row["event"] = _event_name(event)
         if "detail" in detail:
             row["detail"] = detail["detail"]
         return row
+
+
+def _event_name(event: Event) -> str:
+    name = (event.detail or {}).get("event")
+    return name if isinstance(name, str) else ""
 
 
 def _who_asks_whom(sequence: Sequence[Event]) -> dict[tuple[str, str], None]:
@@ -194,10 +206,28 @@ def _body(frame: Frame, data: bytes) -> dict[str, Any]:
             value = read_json(body)
         except MalformedMessage:
             value = None
-        if isinstance(value, dict | list):
+        if isinstance(value, dict | list) and _keeps_numbers(body, value):
             return {**extra, "message": value}
     text = data if frame.is_http else body
     try:
         return {"raw": text.decode("utf-8")}
     except UnicodeDecodeError:
         return {"raw_b64": base64.b64encode(text).decode("ascii")}
+
+
+_FRACTION: Final = re.compile(rb"[0-9][.eE][0-9+-]")
+
+
+def _keeps_numbers(body: bytes, value: Any) -> bool:
+    """Whether the numbers in a JSON text are the same after it was read as `value` and written again."""
+    if not _FRACTION.search(body):
+        return True
+    try:
+        return _exactly(body) == _exactly(json.dumps(value))
+    except InvalidOperation:
+        # An exponent beyond what even a decimal number holds.
+        return False
+
+
+def _exactly(text: str | bytes) -> Any:
+    return json.loads(text, parse_float=Decimal, parse_int=Decimal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import anyio
@@ -442,3 +443,87 @@ def test_any_rows_are_refused_or_come_back_the_same(rows: list[dict[str, Any]]) 
     once = again(recording)
     assert once.to_interchange() == recording.to_interchange()
     assert Recording.from_jsonl(recording.to_jsonl()) == recording
+
+
+EXACT = "12345678901234567890.123456789"
+
+
+@pytest.mark.parametrize(
+    ("number", "key"),
+    [
+        (EXACT, "raw"),
+        ("0.1000000000000000055511151231257827", "raw"),
+        ("1e-400", "raw"),
+        ("123456789012345678901234567890", "message"),
+        ("0.1", "message"),
+        ("1.50", "message"),
+        ("1E2", "message"),
+        ('"' + EXACT + '"', "message"),
+    ],
+)
+def test_a_number_that_writing_again_would_change_stays_as_text(number: str, key: str) -> None:
+    text = f'{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"n":{number}}}}}'
+    row = {"from": "client", "raw": text}
+    for more in ({}, {"transport": "http", "exchange": "x1"}):
+        recording = trace({**row, **more})
+        assert key in rows_of(recording)[0]
+        body = again(recording).frames[0].body
+        assert json.loads(body, parse_float=Decimal) == json.loads(text, parse_float=Decimal)
+
+
+def test_a_number_beyond_every_decimal_stays_as_text() -> None:
+    text = '{"jsonrpc":"2.0","method":"x","params":{"n":1e-99999999999999999999}}'
+    assert rows_of(trace({"from": "client", "raw": text}))[0]["raw"] == text
+
+
+def test_a_number_in_an_event_stream_stays_as_text() -> None:
+    text = f'{{"jsonrpc":"2.0","id":1,"result":{{"n":{EXACT}}}}}'
+    http = {"transport": "http", "exchange": "x1"}
+    recording = trace(
+        {"from": "client", "message": REQUEST, **http},
+        {
+            "from": "server",
+            "raw": f"id: 7\ndata: {text}\n\n",
+            "status": 200,
+            "headers": {"Content-Type": "text/event-stream"},
+            **http,
+        },
+    )
+    assert "raw" in rows_of(recording)[1]
+    assert again(recording).frames[1].data == recording.frames[1].data
+    assert again(recording).frames[1].body.decode() == text
+
+
+HEADER = {"format": "mcpsim-recording", "version": 1, "title": "odd", "parties": ["client", "server"]}
+
+
+def sent(party: str, peer: str, **more: Any) -> dict[str, Any]:
+    return {"at_us": 0, "kind": "sent", "party": party, "peer": peer, "text": "{}\n", **more}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [sent("client", "server", frame=1, detail={"head": {"method": "GET", "headers": [["A", "b"]]}})],
+        [sent("server", "client", frame=1, detail={"head": {"status": 200, "headers": [["A", "b"]]}})],
+        [sent("client", "", frame=1), sent("", "server", frame=2)],
+        [sent("server", "", frame=1), sent("client", "server", frame=2), sent("client", "", frame=3)],
+        [sent("a", "client", frame=1), sent("client", "b", frame=2)],
+        [sent("server", "x", frame=1), sent("y", "server", frame=2)],
+        [sent("a", "a", frame=1)],
+        [sent("a", "b-c", frame=1), sent("b-c", "d", frame=2)],
+        [{"at_us": 0, "kind": "closed", "party": "client", "peer": "server", "detail": {"event": 7}}],
+        [{"at_us": 0, "kind": "note", "party": "client", "detail": {"event": ["x"], "text": "x"}}],
+        [{"at_us": 0, "kind": "note", "party": "client", "detail": {"event": "", "text": "x"}}],
+    ],
+)
+def test_what_loads_exports_to_what_loads_again(lines: list[dict[str, Any]]) -> None:
+    delivered = [
+        {"at_us": 1, "kind": "delivered", "party": row["peer"], "peer": row["party"], "frame": row["frame"]}
+        for row in lines
+        if "frame" in row
+    ]
+    rows = [HEADER, *lines, *delivered]
+    recording = Recording.from_jsonl(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    loaded = Recording.from_interchange(recording.to_interchange())
+    assert [frame.body for frame in loaded.frames] == [frame.body for frame in recording.frames]
