@@ -44,7 +44,13 @@ ERROR_CODES: Final[dict[int, ErrorCode]] = {
     row.code: row
     for row in (
         ErrorCode(PARSE_ERROR, "ParseError", "The text is not JSON.", BOTH, 400),
-        ErrorCode(INVALID_REQUEST, "InvalidRequest", "It is JSON, but not a JSON-RPC message.", BOTH, 400),
+        ErrorCode(
+            INVALID_REQUEST,
+            "InvalidRequest",
+            "It is JSON, but not a valid request: not a JSON-RPC message, or one that may not be sent now.",
+            BOTH,
+            400,
+        ),
         ErrorCode(
             METHOD_NOT_FOUND,
             "MethodNotFound",
@@ -64,7 +70,7 @@ ERROR_CODES: Final[dict[int, ErrorCode]] = {
         ErrorCode(
             HEADER_MISMATCH,
             "HeaderMismatch",
-            "An HTTP header is missing or says something else than the body.",
+            "An HTTP header is missing, malformed, or says something else than the body.",
             ("modern",),
             400,
         ),

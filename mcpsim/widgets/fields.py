@@ -325,7 +325,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         ("result", "isError"),
         BOTH,
         "tools/call",
-        "`true`: the tool failed, and the content says how. This is for the model to read.",
+        "`true`: the tool call failed, and the content says how. This is for the model to read.",
         "server/tools#error-handling server/tools#error-handling",
     ),
     Field(

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-from mcpsim.eras.pages import LEGACY, MODERN, spec_url
+from mcpsim.eras.pages import LEGACY, MODERN, SPECIFICATION, spec_url
+from mcpsim.eras.revisions import BATCHING_REVISIONS
 from mcpsim.errors import ERROR_CODES, METHOD_NOT_FOUND, MalformedMessage
 from mcpsim.messages import (
     CLIENT_CAPABILITIES,
@@ -118,7 +119,7 @@ class Narrator:
         if frame.fate == "dropped" and frame.parsed is not None:
             waits = isinstance(frame.parsed, Request | Response | ErrorResponse)
             line = LINES[reading.era]["lost request" if waits else "lost notification"]
-            return Narration(told.what + more, line.rule, spec_url(reading.era, line.page))
+            return Narration(told.what + more, line.rule, url_of(reading.era, line))
         return told._replace(what=told.what + more)
 
     def _fate(self, frame: Frame, reading: Reading) -> Iterator[str]:
@@ -182,12 +183,15 @@ def target(call: Call | None) -> str:
     return f"`{one_line(call.request.method, 60)}` #{one_line(compact_text(id), 40)}"
 
 
+def url_of(era: str, line: Line) -> str:
+    """The address of the page where the rule of a line stands."""
+    return f"{SPECIFICATION}/{line.revision}/{line.page}" if line.revision else spec_url(era, line.page)
+
+
 def _narration(era: str, keys: tuple[str, ...], facts: Mapping[str, str]) -> Narration:
     lines = LINES[era]
     line = next(lines[key] for key in keys if key in lines)
-    return Narration(
-        line.what.format_map(facts).rstrip(), line.rule.format_map(facts), spec_url(era, line.page)
-    )
+    return Narration(line.what.format_map(facts).rstrip(), line.rule.format_map(facts), url_of(era, line))
 
 
 def _party_facts(sender: str, receiver: str) -> dict[str, str]:
@@ -229,10 +233,9 @@ def _request_keys(request: Request, reading: Reading) -> Iterator[str]:
     known = f"request {request.method}"
     if modern and request.method in ("ping", "logging/setLevel", "resources/subscribe"):
         yield known
-    meta = meta_of(params)
-    if modern and not (PROTOCOL_VERSION in meta and CLIENT_CAPABILITIES in meta):
+    if modern and not _has_metadata(request):
         yield "request without metadata"
-    if modern and ("inputResponses" in params or "requestState" in params):
+    if modern and _is_retry(request):
         yield "request retry"
     if params.get("cursor") is not None:
         yield "request page"
@@ -240,15 +243,27 @@ def _request_keys(request: Request, reading: Reading) -> Iterator[str]:
     yield "request"
 
 
+def _has_metadata(request: Request) -> bool:
+    meta = meta_of(request.params)
+    return PROTOCOL_VERSION in meta and CLIENT_CAPABILITIES in meta
+
+
+def _is_retry(request: Request) -> bool:
+    params = request.params or {}
+    return "inputResponses" in params or "requestState" in params
+
+
 def _notification_keys(frame: Frame, message: Notification, reading: Reading) -> Iterator[str]:
     known = f"notification {message.method}"
     if message.method == "notifications/cancelled":
+        call = reading.call
         if reading.from_server:
-            yield f"{known} from server"
+            subscription = call is not None and call.request.method == "subscriptions/listen"
+            yield f"{known} from server" if subscription else f"{known} misused"
         elif frame.is_http:
             yield f"{known} http"
-        if reading.call is not None:
-            yield f"{known} {reading.call.request.method}"
+        if call is not None and call.sender == frame.sender:
+            yield f"{known} {call.request.method}"
     yield known
     yield "notification"
 
@@ -288,16 +303,24 @@ def _error_keys(frame: Frame, message: ErrorResponse, reading: Reading) -> Itera
     method = call.request.method if call else ""
     if call is not None and reading.late and call.outcome == CANCELLED:
         yield "error cancelled"
-    if method == "initialize":
+    if method == "initialize" and (_rules_of(frame, reading) == MODERN or _is_about_versions(message)):
         yield "error initialize"
     row = ERROR_CODES.get(message.code)
     only_modern = row is not None and row.eras == (MODERN,)
-    if method == "server/discover" and not only_modern:
+    if call is not None and method == "server/discover" and not only_modern and _has_metadata(call.request):
         yield f"error probe {'http' if frame.is_http else 'stdio'}"
         yield "error probe"
     known = f"error {message.code}"
+    if call is None:
+        yield f"{known} unknown"
+    elif reading.era == MODERN and not _has_metadata(call.request):
+        yield f"{known} without metadata"
+    elif reading.era == MODERN and _is_retry(call.request):
+        yield f"{known} retry"
     if call is not None and params_of(call.request).get("cursor") is not None:
         yield f"{known} page"
+    if method == "ping":
+        yield "error ping"
     yield f"{known} {method}"
     yield known
     if reading.era == MODERN and -32099 <= message.code <= -32020:
@@ -307,13 +330,25 @@ def _error_keys(frame: Frame, message: ErrorResponse, reading: Reading) -> Itera
     yield "error"
 
 
+def _is_about_versions(message: ErrorResponse) -> bool:
+    data: Any = message.data
+    if isinstance(data, dict) and ("supported" in data or "requested" in data):
+        return True
+    words = message.message.lower()
+    return "version" in words and "support" in words
+
+
 def _wire_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterator[str]:
     side = "server" if reading.from_server else "client"
     if reading.kind == STDERR:
         yield "stderr"
     elif reading.kind == BATCH:
-        if frame.is_http:
+        if reading.version in BATCHING_REVISIONS:
+            yield "batch agreed"
+        if frame.is_http and not reading.from_server:
             yield "batch http"
+        elif _is_json_answer(frame):
+            yield "batch http from server"
         yield "batch"
     elif reading.kind == MALFORMED:
         if _not_utf8(frame.body):
@@ -321,10 +356,19 @@ def _wire_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterato
         yield f"malformed {'http' if frame.is_http else 'stdio'} from {side}"
         yield "malformed"
     elif reading.kind == HTTP:
-        yield from _http_keys(frame, opening)
+        yield from _http_keys(frame, reading, opening)
 
 
-def _http_keys(frame: Frame, opening: Frame | None) -> Iterator[str]:
+def _is_json_answer(frame: Frame) -> bool:
+    head = frame.head or {}
+    return "status" in head and not _is_event_stream(frame)
+
+
+def _is_event_stream(frame: Frame) -> bool:
+    return headers_of(frame.head).get("content-type", "").lower().startswith("text/event-stream")
+
+
+def _http_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterator[str]:
     head = frame.head
     if head is None or ("status" not in head and "method" not in head):
         yield "http event"
@@ -341,12 +385,24 @@ def _http_keys(frame: Frame, opening: Frame | None) -> Iterator[str]:
         yield "http DELETE answered"
     if opening is not None and isinstance(opening.parsed, Notification) and 200 <= status < 300:
         yield "http 202" if status == 202 else "http not 202"
+    if status == 202 and opening is not None and asked == "POST" and not _takes_202(opening, reading.era):
+        yield "http 202 misplaced"
+    if status == 404 and "mcp-session-id" not in headers_of(opening.head if opening else None):
+        yield "http 404 without session"
     yield f"http {status}"
     if status >= 400:
         yield "http error"
-    if headers_of(head).get("content-type", "").lower().startswith("text/event-stream"):
+    if _is_event_stream(frame):
         yield "http stream"
     yield "http response"
+
+
+def _takes_202(opening: Frame, era: str) -> bool:
+    """Whether 202 is the answer to what was posted: notifications, and the responses of a legacy client."""
+    posted = opening.parsed
+    members = posted.members if isinstance(posted, Batch) else (posted,)
+    fit = Notification if era == MODERN else Notification | Response | ErrorResponse
+    return all(isinstance(member, fit) for member in members)
 
 
 def _not_utf8(data: bytes) -> bool:

@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from mcpsim.eras.revisions import BATCHING_REVISIONS
 from mcpsim.widgets.narration_modern import Line
+
+# Only one revision had batches. Should another get them, this line has to decide whose page to show.
+(_BATCHING,) = BATCHING_REVISIONS
 
 _NEGOTIATED: Final = "Both sides MUST use only capabilities that were agreed on in the handshake."
 _LIST_ANSWER: Final = "A server that has them MUST have declared the `{feature}` capability in the handshake."
@@ -133,8 +137,9 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
     ),
     "notification notifications/cancelled": Line(
         "{Sender} cancels {target}{reason}.",
-        "The receiver SHOULD stop the work and SHOULD NOT answer any more. It MAY ignore the notification "
-        "if the work is done or cannot be stopped.",
+        "A cancellation MUST name a request that its sender made and believes to be in progress. The "
+        "receiver SHOULD stop the work and SHOULD NOT answer; it MAY ignore this if it does not know the "
+        "request, is done with it, or cannot cancel it.",
         "basic/utilities/cancellation#behavior-requirements",
     ),
     "notification notifications/cancelled initialize": Line(
@@ -235,7 +240,7 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "basic/index#result-responses",
     ),
     "response tool error": Line(
-        "The tool {name} failed, and {sender} says so in an ordinary result: `isError` is true.",
+        "{Sender} reports that the call of the tool {name} failed, in an ordinary result: `isError` is true.",
         "A tool error is meant for the model: the client SHOULD hand it on, so that the model can correct "
         "itself. A protocol error would say that the request itself was wrong.",
         "server/tools#error-handling",
@@ -283,11 +288,6 @@ ERRORS: Final[Mapping[str, Line]] = {
         "An error MUST have an integer as its code, and a message.",
         "basic/index#error-responses",
     ),
-    "error probe": Line(
-        "{Sender} does not know `server/discover`, a method of the modern protocol: {text}.",
-        "A client that speaks both eras takes this for a legacy server, and goes on with `initialize`.",
-        "basic/index#error-responses",
-    ),
     "error initialize": Line(
         "{Sender} answers the handshake with the error {code}: {text}.",
         "A server that does not support the offered version MUST answer with one that it supports. The "
@@ -305,7 +305,12 @@ ERRORS: Final[Mapping[str, Line]] = {
         "basic/index#error-responses",
     ),
     "error -32600": Line(
-        "{Sender} got JSON that is not a message: {text}.",
+        "{Sender} refuses {target} as an invalid request: {text}.",
+        "An error MUST repeat the id of its request, except where that could not be read.",
+        "basic/index#error-responses",
+    ),
+    "error -32600 unknown": Line(
+        "{Sender} answers that what came is not a valid request: {text}.",
         "An error repeats the id of its request, except where that could not be read.",
         "basic/index#error-responses",
     ),
@@ -321,9 +326,19 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32602 tools/call": Line(
         "{Sender} refuses the call of the tool {name}: {text}.",
-        "An unknown tool and a malformed call are protocol errors. What goes wrong inside a tool is told "
-        "in a result with `isError` instead.",
+        "An unknown tool and a malformed call are protocol errors. This page lists input validation among "
+        "the tool errors (`isError`); earlier revisions list invalid arguments among the protocol errors.",
         "server/tools#error-handling",
+    ),
+    "error -32602 resources/read": Line(
+        "{Sender} refuses to read the resource {uri}: {text}.",
+        "A resource that is not found SHOULD be answered with -32002.",
+        "server/resources#error-handling",
+    ),
+    "error ping": Line(
+        "{Sender} answers the ping with the error {code}: {text}.",
+        "The receiver of a ping MUST answer promptly, with an empty response.",
+        "basic/utilities/ping#behavior-requirements",
     ),
     "error -32602 page": Line(
         "{Sender} does not accept the cursor {cursor}: {text}.",
@@ -383,6 +398,18 @@ WIRE: Final[Mapping[str, Line]] = {
         "The body of a POST MUST be one single JSON-RPC request, notification or response.",
         "basic/transports#sending-messages-to-the-server",
     ),
+    "batch http from server": Line(
+        "{Sender} answers with {count} in one JSON array.",
+        "A request MUST be answered with one JSON object, or with an event stream.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "batch agreed": Line(
+        "{Sender} sends {count} in one JSON array, as a batch.",
+        "The version that this handshake agreed on has batches: a receiver MUST take them, and a sender MAY "
+        "send them.",
+        "basic/index#batching",
+        _BATCHING,
+    ),
     "stderr": Line(
         "{Sender} writes to its standard error: {text}.",
         "A server MAY write text there for logging. The client SHOULD NOT take it for a sign of an error.",
@@ -415,6 +442,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "An accepted notification or response MUST be answered with `202 Accepted`, and nothing more.",
         "basic/transports#sending-messages-to-the-server",
     ),
+    "http 202 misplaced": Line(
+        "{Sender} answers with the status 202 and no body, though what came was no notification or response.",
+        "202 is for an accepted notification or response. A request MUST be answered with a JSON object or "
+        "an event stream.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
     "http not 202": Line(
         "{Sender} answers the notification with the status {status}.",
         "An accepted notification MUST be answered with `202 Accepted`, and nothing more.",
@@ -436,6 +469,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "A request of an ended session MUST be answered with 404. The client MUST then begin a new "
         "session with `initialize`.",
         "basic/transports#session-management",
+    ),
+    "http 404 without session": Line(
+        "{Sender} answers HTTP 404: the endpoint or the method was not found.",
+        "A client that also speaks the older HTTP+SSE transport tries that one when its POST of `initialize` "
+        "fails with 400, 404 or 405.",
+        "basic/transports#backwards-compatibility",
     ),
     "http 405": Line(
         "{Sender} answers that this HTTP method is not allowed here (405).",

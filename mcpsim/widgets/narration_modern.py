@@ -16,11 +16,13 @@ class Line(NamedTuple):
         what: what just happened, with `{names}` for the facts of the message.
         rule: the rule at work; MUST, SHOULD and MAY are the specification's.
         page: where the rule stands, below the revision.
+        revision: the revision whose page it is; "" for the one that describes the era.
     """
 
     what: str
     rule: str
     page: str
+    revision: str = ""
 
 
 _CACHE: Final = (
@@ -150,8 +152,9 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
     ),
     "notification notifications/cancelled": Line(
         "{Sender} cancels {target}{reason}.",
-        "On stdio this is how a client MUST cancel. The server SHOULD stop the work; it MAY ignore the "
-        "notification if the work is done or cannot be stopped.",
+        "A cancellation MUST name a request that the client made and believes to be in progress. The server "
+        "SHOULD stop the work; it MAY ignore this if it does not know the request, is done with it, or "
+        "cannot cancel it.",
         "basic/patterns/cancellation#behavior-requirements",
     ),
     "notification notifications/cancelled http": Line(
@@ -164,6 +167,12 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
         "{Sender} ends the subscription {target}{reason}.",
         "A server MUST NOT send `notifications/cancelled` for any other purpose.",
         "basic/patterns/cancellation",
+    ),
+    "notification notifications/cancelled misused": Line(
+        "{Sender} sends `notifications/cancelled` for {target}{reason}.",
+        "A cancellation from the server MUST name a `subscriptions/listen` request, to end that "
+        "subscription. It MUST NOT be sent for any other purpose.",
+        "basic/patterns/cancellation#behavior-requirements",
     ),
     "notification notifications/message": Line(
         "{Sender} logs at level {level}: {text}.",
@@ -269,7 +278,7 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "basic/index#result-responses",
     ),
     "response tool error": Line(
-        "The tool {name} failed, and {sender} says so in an ordinary result: `isError` is true.",
+        "{Sender} reports that the call of the tool {name} failed, in an ordinary result: `isError` is true.",
         "A tool error is meant for the model: the client SHOULD hand it on, so that the model can correct "
         "itself. A protocol error would say that the request itself was wrong.",
         "server/tools#error-handling",
@@ -343,7 +352,12 @@ ERRORS: Final[Mapping[str, Line]] = {
         "basic/index#error-responses",
     ),
     "error -32600": Line(
-        "{Sender} got JSON that is not a message: {text}.",
+        "{Sender} refuses {target} as an invalid request: {text}.",
+        "An error MUST repeat the id of its request, except where that could not be read.",
+        "basic/index#error-responses",
+    ),
+    "error -32600 unknown": Line(
+        "{Sender} answers that what came is not a valid request: {text}.",
         "An error repeats the id of its request, except where that could not be read.",
         "basic/index#error-responses",
     ),
@@ -361,9 +375,23 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32602 tools/call": Line(
         "{Sender} refuses the call of the tool {name}: {text}.",
-        "An unknown tool and a malformed call are protocol errors. What goes wrong inside a tool is told "
-        "in a result with `isError` instead.",
+        "An unknown tool and a malformed call are protocol errors. Arguments that do not fit stand in two "
+        "places: the tools page lists input validation among the tool errors (`isError`), a comment in the "
+        "schema lists invalid tool arguments under -32602.",
         "server/tools#error-handling",
+    ),
+    "error -32602 without metadata": Line(
+        "{Sender} refuses {target}, which lacks metadata that a request needs: {text}.",
+        "Every request MUST carry `io.modelcontextprotocol/protocolVersion` and "
+        "`io.modelcontextprotocol/clientCapabilities` in `_meta`. The server MUST refuse one without them "
+        "with -32602.",
+        "basic/index#meta",
+    ),
+    "error -32602 retry": Line(
+        "{Sender} refuses {target}, which brings back `requestState` or answers: {text}.",
+        "Where `requestState` decides about access or about what is done, the server MUST check that it is "
+        "unchanged, and MUST refuse it otherwise. The server SHOULD check the answers too.",
+        "basic/patterns/mrtr#server-requirements-basic-workflow",
     ),
     "error -32602 resources/read": Line(
         "{Sender} has no resource {uri}: {text}.",
@@ -382,9 +410,11 @@ ERRORS: Final[Mapping[str, Line]] = {
         "basic/index#error-codes",
     ),
     "error -32020": Line(
-        "{Sender} refuses {target}: the HTTP headers and the body do not say the same. {text}.",
-        "The server MUST refuse a request whose headers are missing or differ from its body, with -32020 "
-        "and the status 400. Otherwise a gateway and the server could act on two different requests.",
+        "{Sender} refuses {target}: HTTP headers are missing, malformed, or do not say the same as the body. "
+        "{text}.",
+        "The server MUST refuse a request whose headers are missing, malformed, or differ from its body, "
+        "with -32020 and the status 400. Otherwise a gateway and the server could act on two different "
+        "requests.",
         "basic/transports/streamable-http#server-validation",
     ),
     "error -32021": Line(
@@ -447,6 +477,11 @@ WIRE: Final[Mapping[str, Line]] = {
         "The body of a POST MUST be one single JSON-RPC request or notification.",
         "basic/transports/streamable-http#sending-messages",
     ),
+    "batch http from server": Line(
+        "{Sender} answers with {count} in one JSON array.",
+        "A request MUST be answered with one single JSON object, or with an event stream.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
     "stderr": Line(
         "{Sender} writes to its standard error: {text}.",
         "A server MAY write text there for logging. The client SHOULD NOT take it for a sign of an error.",
@@ -470,6 +505,12 @@ WIRE: Final[Mapping[str, Line]] = {
     "http 202": Line(
         "{Sender} accepts the message with the status 202 and no body.",
         "An accepted notification MUST be answered with `202 Accepted`, and nothing more.",
+        "basic/transports/streamable-http#sending-messages",
+    ),
+    "http 202 misplaced": Line(
+        "{Sender} answers with the status 202 and no body, though what came was no notification.",
+        "202 is for an accepted notification. A request MUST be answered with a JSON object or an event "
+        "stream.",
         "basic/transports/streamable-http#sending-messages",
     ),
     "http not 202": Line(

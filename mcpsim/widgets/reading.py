@@ -75,6 +75,8 @@ class Reading:
         from_server: whether it travels from the server's side to the client's.
         call: the request that it is, answers, reports on or cancels; None where there is none.
         late: whether the request was no longer waiting when the answer was sent.
+        version: the protocol version that a handshake on this connection has agreed on by now; "" where
+            none has.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class Reading:
     from_server: bool
     call: Call | None = None
     late: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ class _Reader:
     by_token: dict[_Key, Call] = field(default_factory=dict[_Key, Call])
     by_exchange: dict[int, Call] = field(default_factory=dict[int, Call])
     answers: dict[int, tuple[Call, str]] = field(default_factory=dict[int, tuple[Call, str]])
+    versions: dict[int, str] = field(default_factory=dict[int, str])
 
     def read(self) -> Conversation:
         frames = {frame.index: frame for frame in self.recording.frames}
@@ -140,7 +144,8 @@ class _Reader:
         for index, event in enumerate(self.recording.events):
             frame = frames.get(index)
             if frame is not None:
-                readings[frame.number] = self._frame(frame)
+                version = self.versions.get(frame.connection, "")
+                readings[frame.number] = replace(self._frame(frame), version=version)
             elif event.kind == events.DELIVERED and event.frame in self.answers:
                 call, outcome = self.answers[event.frame]
                 _end(call, index, outcome)
@@ -256,9 +261,10 @@ class _Reader:
         if call is not None:
             _end(call, frame.index, CANCELLED)
             return call
-        # The server ends a subscription: the request is the other side's.
+        # The server may end a subscription, though the request is the other side's; nothing else.
         call = self.waiting.get(_key(frame.connection, frame.receiver, frame.sender, id))
-        if call is not None and frame.arrived_us is not None:
+        ends = call is not None and call.request.method == "subscriptions/listen"
+        if ends and call is not None and frame.arrived_us is not None:
             self.answers[frame.number] = (call, CANCELLED)
         return call
 
@@ -273,6 +279,8 @@ class _Reader:
         kind, outcome = (RESPONSE, ANSWERED) if isinstance(message, Response) else (ERROR, FAILED)
         if call is None:
             return Reading(kind, era, from_server)
+        if isinstance(message, Response) and call.request.method == "initialize":
+            self.versions[frame.connection] = str(message.result.get("protocolVersion", ""))
         late = call.outcome != OPEN or call.answers > 0
         call.answers += 1
         self.answers[frame.number] = (call, outcome)

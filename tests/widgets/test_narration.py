@@ -10,7 +10,7 @@ import pytest
 
 from mcpsim.eras.pages import spec_url
 from mcpsim.recording import Recording, events
-from mcpsim.widgets.narration import LINES, Narration, Narrator
+from mcpsim.widgets.narration import LINES, Narration, Narrator, url_of
 from mcpsim.widgets.reading import read
 from mcpsim.widgets.steps import steps_of
 
@@ -93,6 +93,21 @@ def cancel(scene: Scene, id: Any = 1) -> None:
     scene.notify("notifications/cancelled", ("client", "server"), requestId=id, reason="user")
 
 
+def agree(scene: Scene, version: str) -> None:
+    scene.ask("initialize", {"protocolVersion": version}, id="hello")
+    scene.answer("initialize", {"protocolVersion": version}, id="hello")
+
+
+def refuse_version(scene: Scene, code: int) -> None:
+    data = {"supported": ["2025-11-25"], "requested": "1"}
+    to_client(scene, scene.made.write(scene.made.error(1, code, "So it is.", data=data)))
+
+
+def in_session(scene: Scene) -> None:
+    head = {**POST, "headers": [["MCP-Session-Id", "s1"]]}
+    scene.http(("client", "server"), head, scene.made.write(scene.made.plain(1, "tools/list")))
+
+
 POST: dict[str, Any] = {"method": "POST", "path": "/mcp", "headers": []}
 STREAM: dict[str, Any] = {"status": 200, "headers": [["Content-Type", "text/event-stream"]]}
 
@@ -120,6 +135,10 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     ),
     "notification notifications/cancelled from server": lambda s: (
         s.ask("subscriptions/listen"),
+        s.notify("notifications/cancelled", requestId=1),
+    ),
+    "notification notifications/cancelled misused": lambda s: (
+        s.ask("tools/call"),
         s.notify("notifications/cancelled", requestId=1),
     ),
     "notification notifications/cancelled initialize": lambda s: cancel(s, "start"),
@@ -162,9 +181,17 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     # -32601 to `initialize` comes from a server that has no handshake; -32602 from one that has.
     "error initialize": lambda s: (
         s.pen.send("client", "server", s.made.plain(1, "initialize", {})),
-        s.fail(-32601 if s.era == "modern" else -32602),
+        refuse_version(s, -32601 if s.era == "modern" else -32602),
     ),
     "error cancelled": lambda s: (s.ask("tools/call"), cancel(s), s.fail(-1)),
+    "error -32600 unknown": lambda s: s.fail(-32600, id=None),
+    "error ping": lambda s: (s.ask("ping"), s.fail(-32602)),
+    "error -32602 without metadata": lambda s: (
+        s.ask("tools/list"),
+        to_server(s, s.made.write(s.made.plain(2, "tools/call"))),
+        s.fail(-32602, id=2),
+    ),
+    "error -32602 retry": lambda s: (s.ask("tools/call", {"requestState": "x"}), s.fail(-32602)),
     "error -32602 page": lambda s: (s.ask("tools/list", {"cursor": "x"}), s.fail(-32602)),
     "malformed stdio from server": lambda s: to_client(s, b"hello"),
     "malformed stdio from client": lambda s: to_server(s, b"hello"),
@@ -176,6 +203,11 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     ),
     "batch": lambda s: to_server(s, b'[{"jsonrpc":"2.0","method":"a"}]'),
     "batch http": lambda s: to_server(s, b'[{"jsonrpc":"2.0","method":"a"}]', exchange=1, head=POST),
+    "batch http from server": lambda s: (
+        s.post(),
+        to_client(s, b'[{"jsonrpc":"2.0","method":"a"}]', exchange=1, head={"status": 200, "headers": []}),
+    ),
+    "batch agreed": lambda s: (agree(s, "2025-03-26"), to_server(s, b'[{"jsonrpc":"2.0","method":"a"}]')),
     "stderr": lambda s: to_client(s, b"ready", channel="stderr"),
     "http GET": lambda s: s.http(("client", "server"), {"method": "GET"}),
     "http GET resume": lambda s: s.http(
@@ -184,6 +216,7 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     "http DELETE": lambda s: s.http(("client", "server"), {"method": "DELETE"}),
     "http request": lambda s: s.http(("client", "server"), {"method": "POST"}),
     "http 202": lambda s: s.http(("server", "client"), {"status": 202}),
+    "http 202 misplaced": lambda s: (s.post(), s.http(("server", "client"), {"status": 202})),
     "http not 202": lambda s: (
         s.http(("client", "server"), POST, b'{"jsonrpc":"2.0","method":"notifications/x"}'),
         s.http(("server", "client"), {"status": 200}),
@@ -193,7 +226,8 @@ SCENES: dict[str, Callable[[Scene], object]] = {
         s.http(("server", "client"), {"status": 200}),
     ),
     "http 403": lambda s: s.http(("server", "client"), {"status": 403}),
-    "http 404": lambda s: s.http(("server", "client"), {"status": 404}),
+    "http 404": lambda s: (in_session(s), s.http(("server", "client"), {"status": 404})),
+    "http 404 without session": lambda s: (s.post(), s.http(("server", "client"), {"status": 404})),
     "http 405": lambda s: s.http(("server", "client"), {"status": 405}),
     "http error": lambda s: s.http(("server", "client"), {"status": 500}),
     "http stream": lambda s: s.http(("server", "client"), STREAM),
@@ -245,7 +279,7 @@ def test_every_row_is_said_by_some_message(made, era, key):
     play(scene, key)
     narration = told(scene.pen.done("x"))[-1]
     line = LINES[era][key]
-    assert narration.url == spec_url(era, line.page)
+    assert narration.url == url_of(era, line)
     if line.what:
         pattern = ".*".join(re.escape(part) for part in re.split(r"\{\w+\}", line.what))
         assert re.match(pattern, narration.what), narration.what
@@ -267,7 +301,15 @@ def test_no_sentence_of_the_tables_stands_open(made):
 
 @pytest.mark.parametrize(("era", "revision"), [("modern", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_the_pages_of_both_eras_have_their_revision(era, revision):
-    assert {spec_url(era, line.page).split("/")[4] for line in LINES[era].values()} == {revision}
+    own = [line for line in LINES[era].values() if not line.revision]
+    assert {url_of(era, line).split("/")[4] for line in own} == {revision}
+    assert url_of(era, own[0]) == spec_url(era, own[0].page)
+
+
+def test_only_batches_have_a_page_of_another_revision():
+    others = {(era, key): url_of(era, line) for era, key in ROWS if (line := LINES[era][key]).revision}
+    url = "https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching"
+    assert others == {("legacy", "batch agreed"): url}
 
 
 # ------------------------------------------------------------------------------------------ some sentences
