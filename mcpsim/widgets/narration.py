@@ -5,11 +5,12 @@ The sentences are rows of two tables, one an era. This module finds the row and 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.eras.pages import LEGACY, MODERN, SPECIFICATION, spec_url
-from mcpsim.eras.revisions import BATCHING_REVISIONS
+from mcpsim.eras.revisions import BATCHING_REVISIONS, era_of
 from mcpsim.errors import ERROR_CODES, METHOD_NOT_FOUND, MalformedMessage
 from mcpsim.messages import (
     CLIENT_CAPABILITIES,
@@ -20,6 +21,7 @@ from mcpsim.messages import (
     Notification,
     Request,
     Response,
+    from_object,
     meta_of,
 )
 from mcpsim.recording import Event, Frame, Recording, events
@@ -35,6 +37,7 @@ from mcpsim.widgets.reading import (
     Conversation,
     Reading,
     headers_of,
+    is_event_stream,
     params_of,
 )
 from mcpsim.widgets.steps import Step, Steps
@@ -45,6 +48,7 @@ LINES: Final[Mapping[str, Mapping[str, Line]]] = {
     LEGACY: narration_legacy.LINES,
 }
 SHORT: Final = 90
+NO_VERSION: Final = "(it names none)"
 
 #: Names that are common nouns in a sentence: "the client".
 _NOUNS: Final = frozenset({"client", "server", "host", "user", "gateway", "proxy", "model"})
@@ -146,6 +150,9 @@ class Narrator:
         facts = _party_facts(event.party, event.peer)
         facts["what"] = _CLOSED_THINGS.get(what, one_line(what, SHORT))
         facts["target"] = target(call)
+        streams = self._conversation.streams
+        streaming = event.exchange in streams and streams[event.exchange] < step.index
+        facts["stream"] = "the response stream" if streaming else "the HTTP exchange"
         facts["reason"] = f" ({one_line(how, SHORT)})" if how and how not in ("closed", "aborted") else ""
         if what == "stdout" and self._stdin_closed.get(event.connection, step.index) < step.index:
             return _narration(era, ("closed stdout at shutdown",), facts)
@@ -159,7 +166,7 @@ class Narrator:
         if waiting and call is not None:
             side = "client" if event.party == call.sender else "server"
             return _narration(era, (f"closed exchange by {side}",), facts)
-        return _narration(era, ("closed exchange",), facts)
+        return _narration(era, ("closed exchange" if streaming else "closed exchange without stream",), facts)
 
 
 def the(party: str) -> str:
@@ -294,8 +301,20 @@ def _response_keys(message: Response, reading: Reading) -> Iterator[str]:
         "protocolVersion"
     ):
         yield "response initialize counter"
+    if method == "ping" and result.keys() - {"_meta"}:
+        yield "response ping with members"
+    if method == "server/discover" and _is_all_legacy(result.get("supportedVersions")):
+        yield "response server/discover legacy"
     yield f"response {method}"
     yield "response"
+
+
+def _is_all_legacy(versions: Any) -> bool:
+    if not isinstance(versions, list) or not versions:
+        return False
+    return all(
+        isinstance(version, str) and era_of(version) == LEGACY for version in cast("list[Any]", versions)
+    )
 
 
 def _error_keys(frame: Frame, message: ErrorResponse, reading: Reading) -> Iterator[str]:
@@ -353,6 +372,8 @@ def _wire_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterato
     elif reading.kind == MALFORMED:
         if _not_utf8(frame.body):
             yield "malformed encoding"
+        if _has_fraction_id(frame.body):
+            yield "malformed id"
         yield f"malformed {'http' if frame.is_http else 'stdio'} from {side}"
         yield "malformed"
     elif reading.kind == HTTP:
@@ -360,18 +381,14 @@ def _wire_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterato
 
 
 def _is_json_answer(frame: Frame) -> bool:
-    head = frame.head or {}
-    return "status" in head and not _is_event_stream(frame)
-
-
-def _is_event_stream(frame: Frame) -> bool:
-    return headers_of(frame.head).get("content-type", "").lower().startswith("text/event-stream")
+    head = frame.head
+    return head is not None and "status" in head and not is_event_stream(head)
 
 
 def _http_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterator[str]:
     head = frame.head
     if head is None or ("status" not in head and "method" not in head):
-        yield "http event"
+        yield "http comment" if _is_comment(frame.data) else "http event"
         return
     if "method" in head:
         if head["method"] == "GET" and "last-event-id" in headers_of(head):
@@ -381,18 +398,24 @@ def _http_keys(frame: Frame, reading: Reading, opening: Frame | None) -> Iterato
         return
     status = head.get("status", 0)
     asked = opening.head.get("method") if opening is not None and opening.head is not None else "POST"
+    if asked == "GET" and status < 400:
+        yield "http GET stream" if is_event_stream(head) else "http GET answered"
+        # The modern protocol has no GET stream, so it makes no difference there.
+        yield "http GET answered"
     if asked == "DELETE" and 200 <= status < 300:
         yield "http DELETE answered"
     if opening is not None and isinstance(opening.parsed, Notification) and 200 <= status < 300:
         yield "http 202" if status == 202 else "http not 202"
     if status == 202 and opening is not None and asked == "POST" and not _takes_202(opening, reading.era):
         yield "http 202 misplaced"
+    if status == 405 and opening is not None and asked == "POST":
+        yield "http 405 to POST"
     if status == 404 and "mcp-session-id" not in headers_of(opening.head if opening else None):
         yield "http 404 without session"
     yield f"http {status}"
     if status >= 400:
         yield "http error"
-    if _is_event_stream(frame):
+    if is_event_stream(head):
         yield "http stream"
     yield "http response"
 
@@ -403,6 +426,30 @@ def _takes_202(opening: Frame, era: str) -> bool:
     members = posted.members if isinstance(posted, Batch) else (posted,)
     fit = Notification if era == MODERN else Notification | Response | ErrorResponse
     return all(isinstance(member, fit) for member in members)
+
+
+def _is_comment(data: bytes) -> bool:
+    lines = [line for line in data.splitlines() if line]
+    return bool(lines) and all(line.startswith(b":") for line in lines)
+
+
+def _has_fraction_id(data: bytes) -> bool:
+    """Whether this is a message but for its id, which is a whole number written as `1.0` or `1e0`."""
+    try:
+        value: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict):
+        return False
+    members = cast("dict[str, Any]", value)
+    id = members.get("id")
+    if not isinstance(id, float) or not id.is_integer():
+        return False
+    try:
+        from_object({**members, "id": int(id)})
+    except MalformedMessage:
+        return False
+    return True
 
 
 def _not_utf8(data: bytes) -> bool:
@@ -441,7 +488,7 @@ def _message_facts(frame: Frame, reading: Reading) -> dict[str, str]:
     facts["feature"] = _LISTS.get(method, ("", "", ""))[2]
     facts["wanted"] = _wanted(params.get("notifications"))
     facts["answers"] = _answers(params)
-    facts["requested"] = quote(asked.get("protocolVersion"))
+    facts["requested"] = quote(asked.get("protocolVersion"), "no version")
     if isinstance(message, Response | ErrorResponse):
         facts["id"] = quote(message.id)
     if isinstance(message, ErrorResponse):
@@ -519,7 +566,7 @@ def _number(count: int, noun: str) -> str:
 
 def _versions(message: object) -> str:
     params = params_of(message)
-    return _join(params.get("supportedVersions")) or quote(params.get("protocolVersion"))
+    return _join(params.get("supportedVersions")) or quote(params.get("protocolVersion"), NO_VERSION)
 
 
 def _join(value: Any) -> str:

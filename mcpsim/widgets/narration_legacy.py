@@ -224,6 +224,11 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "The answer to a ping MUST be an empty result.",
         "basic/utilities/ping#behavior-requirements",
     ),
+    "response ping with members": Line(
+        "{Sender} answers the ping with a result that is not empty.",
+        "The answer to a ping MUST be an empty result.",
+        "basic/utilities/ping#behavior-requirements",
+    ),
     "response page": Line(
         "{Sender} sends one page with {count}; a `nextCursor` says that there is more.",
         "A client SHOULD take a missing `nextCursor` for the end of the list.",
@@ -378,6 +383,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "A client MUST NOT write anything there that is not an MCP message.",
         "basic/transports#stdio",
     ),
+    "malformed id": Line(
+        "{Sender} sends a message whose id is a whole number, written like `1.0`. {text}",
+        "An id MUST be a string or an integer. Whether `1.0` is an integer is open to debate: JSON Schema "
+        "counts it as one, this reader does not.",
+        "basic/index#requests",
+    ),
     "malformed encoding": Line(
         "{Sender} sends bytes that are not UTF-8. {text}",
         "JSON-RPC messages MUST be encoded in UTF-8.",
@@ -418,6 +429,17 @@ WIRE: Final[Mapping[str, Line]] = {
     "http GET": Line(
         "{Sender} opens a stream with HTTP GET, to hear from {receiver} without having asked anything.",
         "A client MAY do this. The server MUST answer with an event stream, or with 405 if it offers none.",
+        "basic/transports#listening-for-messages-from-the-server",
+    ),
+    "http GET answered": Line(
+        "{Sender} answers the HTTP GET with the status {status} and no event stream.",
+        "The server MUST answer a GET with an event stream, or with 405 if it offers none.",
+        "basic/transports#listening-for-messages-from-the-server",
+    ),
+    "http GET stream": Line(
+        "{Sender} opens an event stream, as the GET asked.",
+        "The server MAY send requests and notifications on it. It MUST NOT send responses there, unless it "
+        "takes up the broken stream of an earlier request.",
         "basic/transports#listening-for-messages-from-the-server",
     ),
     "http GET resume": Line(
@@ -481,6 +503,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "A server that offers no stream of its own MUST answer a GET with 405. It MAY answer a DELETE so.",
         "basic/transports#listening-for-messages-from-the-server",
     ),
+    "http 405 to POST": Line(
+        "{Sender} answers that POST is not allowed here (405).",
+        "The MCP endpoint MUST support POST. A 405 to the POST of `initialize` can mean a server with the "
+        "older HTTP+SSE transport.",
+        "basic/transports#backwards-compatibility",
+    ),
     "http error": Line(
         "{Sender} answers with the status {status} and no message.",
         "A server that cannot accept a message MUST answer with an HTTP error status.",
@@ -496,6 +524,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "{Sender} sends an event without a message on the stream.",
         "An empty event with an id tells the client from where it can take the stream up again.",
         "basic/transports#resumability-and-redelivery",
+    ),
+    "http comment": Line(
+        "{Sender} sends a comment on the stream.",
+        "A line that begins with a colon is a comment. It is no event and carries no message; it keeps the "
+        "stream alive.",
+        "basic/transports#sending-messages-to-the-server",
     ),
     "http response": Line(
         "{Sender} answers with the status {status} and no message.",
@@ -519,13 +553,13 @@ WIRE: Final[Mapping[str, Line]] = {
         "basic/lifecycle#shutdown",
     ),
     "closed exchange by client": Line(
-        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "{Sender} closes {stream} of {target} before the answer has come{reason}.",
         "A lost connection SHOULD NOT be taken for a cancellation. To cancel, the client SHOULD send "
         "`notifications/cancelled`.",
         "basic/transports#sending-messages-to-the-server",
     ),
     "closed exchange by server": Line(
-        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "{Sender} closes {stream} of {target} before the answer has come{reason}.",
         "The server MAY close the connection once it has sent an event with an id; the client SHOULD then "
         "connect again.",
         "basic/transports#sending-messages-to-the-server",
@@ -535,8 +569,14 @@ WIRE: Final[Mapping[str, Line]] = {
         "After the response the server SHOULD end the stream.",
         "basic/transports#sending-messages-to-the-server",
     ),
+    "closed exchange without stream": Line(
+        "{Sender} closes the HTTP exchange.",
+        "A session outlives the exchanges in it: a client SHOULD end it with HTTP DELETE, a server MAY end "
+        "it at any time.",
+        "basic/transports#session-management",
+    ),
     "closed exchange timeout": Line(
-        "{Sender} has waited long enough for {target}, and closes the response stream.",
+        "{Sender} has waited long enough for {target}, and closes {stream}.",
         "A sender SHOULD set a timeout on every request. When it passes, it SHOULD send "
         "`notifications/cancelled` and stop waiting.",
         "basic/lifecycle#timeouts",

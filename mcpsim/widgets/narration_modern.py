@@ -165,7 +165,8 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
     ),
     "notification notifications/cancelled from server": Line(
         "{Sender} ends the subscription {target}{reason}.",
-        "A server MUST NOT send `notifications/cancelled` for any other purpose.",
+        "This page says that a server MUST send this when it ends a subscription, and MUST NOT for any other "
+        "purpose. The page on subscriptions says otherwise: the server SHOULD answer the request.",
         "basic/patterns/cancellation",
     ),
     "notification notifications/cancelled misused": Line(
@@ -261,6 +262,12 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "The client should pick one of these versions for its next requests. " + _CACHE,
         "server/discover#discoverresult",
     ),
+    "response server/discover legacy": Line(
+        "{Sender} says what it speaks: {versions}.",
+        "None of these versions is modern. A legacy version is opened with the `initialize` handshake, so "
+        "that is the next step of a client that speaks one.",
+        "basic/versioning#terminology",
+    ),
     "response page": Line(
         "{Sender} sends one page with {count}; a `nextCursor` says that there is more.",
         "Only a missing `nextCursor` ends the list. An empty string is a valid cursor: it MUST NOT be "
@@ -298,8 +305,8 @@ RESPONSES: Final[Mapping[str, Line]] = {
     ),
     "response subscriptions/listen": Line(
         "{Sender} ends the subscription in good order, by answering the request that opened it.",
-        "A server that ends a subscription SHOULD send this result before it closes the stream. Without "
-        "it, the client MAY take the end for a broken connection, and connect again.",
+        "This page says that a server that ends a subscription SHOULD send this result, and then close the "
+        "stream. The page on cancellation says otherwise: the server MUST send `notifications/cancelled`.",
         "basic/patterns/subscriptions#graceful-closure",
     ),
 }
@@ -457,6 +464,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "A client MUST NOT write anything there that is not an MCP message.",
         "basic/transports/stdio",
     ),
+    "malformed id": Line(
+        "{Sender} sends a message whose id is a whole number, written like `1.0`. {text}",
+        "An id MUST be a string or an integer. Whether `1.0` is an integer is open to debate: JSON Schema "
+        "counts it as one, this reader does not.",
+        "basic/index#requests",
+    ),
     "malformed encoding": Line(
         "{Sender} sends bytes that are not UTF-8. {text}",
         "JSON-RPC messages MUST be encoded in UTF-8.",
@@ -489,6 +502,11 @@ WIRE: Final[Mapping[str, Line]] = {
     ),
     "http GET": Line(
         "{Sender} sends an HTTP GET to the MCP endpoint.",
+        "The modern protocol has no GET stream: a server that speaks only it SHOULD answer 405.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "http GET answered": Line(
+        "{Sender} answers the HTTP GET with the status {status}.",
         "The modern protocol has no GET stream: a server that speaks only it SHOULD answer 405.",
         "basic/transports/streamable-http#earlier-streamable-http-revisions",
     ),
@@ -534,6 +552,11 @@ WIRE: Final[Mapping[str, Line]] = {
         "A modern server takes only POST: GET and DELETE SHOULD be answered with 405.",
         "basic/transports/streamable-http#earlier-streamable-http-revisions",
     ),
+    "http 405 to POST": Line(
+        "{Sender} answers that POST is not allowed here (405).",
+        "The MCP endpoint MUST support POST. A 405 to a POST says that this address is none.",
+        "basic/transports/streamable-http",
+    ),
     "http error": Line(
         "{Sender} answers with the status {status} and no message.",
         "A client that speaks both eras falls back to `initialize` when the answer holds no modern error.",
@@ -547,8 +570,13 @@ WIRE: Final[Mapping[str, Line]] = {
     ),
     "http event": Line(
         "{Sender} sends an event without a message on the stream.",
-        "A line that begins with a colon is a comment that keeps the stream alive. The client has to "
-        "ignore it.",
+        "Streams cannot be resumed under the modern protocol, so the id of an event is of no use there.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "http comment": Line(
+        "{Sender} sends a comment on the stream.",
+        "A line that begins with a colon is a comment that keeps the stream alive. It is no event, and the "
+        "client has to ignore it.",
         "basic/transports/streamable-http#receiving-messages",
     ),
     "http response": Line(
@@ -574,13 +602,13 @@ WIRE: Final[Mapping[str, Line]] = {
         "basic/transports/stdio#shutdown",
     ),
     "closed exchange by client": Line(
-        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "{Sender} closes {stream} of {target} before the answer has come{reason}.",
         "On Streamable HTTP this is the signal to cancel, and the server MUST take it so. It SHOULD stop "
         "the work, and MUST NOT send anything more for the request.",
         "basic/transports/streamable-http#cancellation",
     ),
     "closed exchange by server": Line(
-        "{Sender} closes the response stream of {target} before the answer has come{reason}.",
+        "{Sender} closes {stream} of {target} before the answer has come{reason}.",
         "The request is lost. A client that still wants the answer MUST send it as a new request, with a "
         "new id.",
         "changelog#major-changes",
@@ -590,10 +618,15 @@ WIRE: Final[Mapping[str, Line]] = {
         "The response SHOULD end the stream.",
         "basic/transports/streamable-http#receiving-messages",
     ),
+    "closed exchange without stream": Line(
+        "{Sender} closes the HTTP exchange.",
+        "Nothing is kept with a connection: a client can go on with the next request on another one.",
+        "basic/index#statelessness",
+    ),
     "closed exchange timeout": Line(
-        "{Sender} has waited long enough, and closes the response stream of {target}.",
+        "{Sender} has waited long enough, and closes {stream} of {target}.",
         "A sender SHOULD set a timeout on every request. When it passes, it SHOULD cancel and stop "
-        "waiting; here that is done by closing the stream.",
+        "waiting; on Streamable HTTP that is done by closing the response stream.",
         "basic/patterns/cancellation#timeouts",
     ),
     "closed": Line(

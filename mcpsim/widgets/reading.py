@@ -97,6 +97,7 @@ class Conversation:
         closings: for the index of a `closed` event, the request whose stream was closed.
         eras: the era of each connection as it was last seen.
         openings: for each HTTP exchange, the frame that opened it.
+        streams: for each HTTP exchange with an event stream, the event at which that began.
     """
 
     readings: Mapping[int, Reading]
@@ -104,6 +105,7 @@ class Conversation:
     closings: Mapping[int, Call]
     eras: Mapping[int, str]
     openings: Mapping[int, Frame]
+    streams: Mapping[int, int]
 
 
 def read(recording: Recording) -> Conversation:
@@ -117,6 +119,13 @@ def headers_of(head: Head | None) -> dict[str, str]:
     for name, value in (head or {}).get("headers", ()):
         found.setdefault(name.lower(), value)
     return found
+
+
+def is_event_stream(head: Head | None) -> bool:
+    """Whether the head is that of a response whose body is an event stream."""
+    if head is None or "status" not in head:
+        return False
+    return headers_of(head).get("content-type", "").lower().startswith("text/event-stream")
 
 
 _Key = tuple[int, str, str, type, str | int]
@@ -156,10 +165,13 @@ class _Reader:
                 if call.era == MODERN and event.party == call.sender:
                     _end(call, index, CANCELLED)
         openings: dict[int, Frame] = {}
+        streams: dict[int, int] = {}
         for frame in self.recording.frames:
             if "method" in (frame.head or {}):
                 openings.setdefault(frame.exchange, frame)
-        return Conversation(readings, tuple(self.calls), closings, self.eras, openings)
+            if frame.exchange and is_event_stream(frame.head):
+                streams.setdefault(frame.exchange, frame.index)
+        return Conversation(readings, tuple(self.calls), closings, self.eras, openings, streams)
 
     def _first_impressions(self) -> None:
         # Messages without a mark of their era belong to the era that their connection shows first.

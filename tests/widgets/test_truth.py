@@ -239,3 +239,113 @@ def test_202_is_the_answer_to_what_a_legacy_client_tells(made, talk, message):
     }[message]
     said = talk(*handshake(made, "2025-11-25"), posted(told), replied(202))
     assert said.what == "The server accepts the message with the status 202 and no body."
+
+
+STREAM = ["Content-Type", "text/event-stream"]
+GET = ("client", b"", {"exchange": 1, "head": {"method": "GET", "path": "/mcp", "headers": []}})
+
+
+def test_a_405_to_a_post_is_not_about_get(made, talk):
+    modern = talk(posted(made.request(1, "tools/list")), replied(405))
+    assert modern.what == "The server answers that POST is not allowed here (405)."
+    assert "GET" not in modern.rule
+    legacy = talk(posted(made.plain(1, "initialize", HELLO)), replied(405))
+    assert "older HTTP+SSE transport" in legacy.rule
+    assert "405" in talk(*handshake(made, "2025-11-25"), GET, replied(405)).rule
+
+
+def test_a_get_is_not_told_by_the_rules_of_requests(made, talk):
+    legacy = talk(*handshake(made, "2025-11-25"), GET, replied(200))
+    assert legacy.rule == "The server MUST answer a GET with an event stream, or with 405 if it offers none."
+    stream = talk(*handshake(made, "2025-11-25"), GET, replied(200, b"", STREAM))
+    assert "MUST NOT send responses there" in stream.rule
+    for headers in ([], [STREAM]):
+        modern = talk(("client", made.request(1, "tools/list")), GET, replied(200, b"", *headers))
+        assert modern.what == "The server answers the HTTP GET with the status 200."
+        assert "no GET stream" in modern.rule
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_a_comment_is_no_event(made, talk, era):
+    ask = (made.request if era == "modern" else made.plain)(1, "tools/list")
+    comment = ("server", b": alive\n\n", {"exchange": 1})
+    said = talk(posted(ask), replied(200, b"", STREAM), comment)
+    assert said.what == "The server sends a comment on the stream."
+    assert "It is no event" in said.rule
+    event = talk(posted(ask), replied(200, b"", STREAM), ("server", b"id: 7\ndata:\n\n", {"exchange": 1}))
+    assert event.what == "The server sends an event without a message on the stream."
+    assert "colon" not in event.rule
+
+
+def closing(made: Any, era: str, party: str, *messages: tuple[str, Any, dict[str, Any]]) -> Narration:
+    pen = made.Pen()
+    for sender, message, more in messages:
+        pen.send(sender, "client" if sender == "server" else "server", message, **more)
+    peer = "client" if party == "server" else "server"
+    pen.recorder.closed(party, peer, "exchange", "closed", connection=1, exchange=1)
+    return last(pen.done("x", era=era))
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_what_closes_is_a_stream_only_where_one_began(made, era):
+    ask = posted((made.request if era == "modern" else made.plain)(1, "tools/list"))
+    answer = made.write(made.result(1, tools=[]))
+    plain = closing(made, era, "server", ask, replied(200, answer, ["Content-Type", "application/json"]))
+    assert plain.what == "The server closes the HTTP exchange."
+    assert "stream" not in plain.rule
+    early = closing(made, era, "client", ask)
+    assert early.what == "The client closes the HTTP exchange of `tools/list` #1 before the answer has come."
+    late = closing(made, era, "client", ask, replied(200, b"", STREAM))
+    assert late.what == "The client closes the response stream of `tools/list` #1 before the answer has come."
+
+
+# -------------------------------------------------------------------------------------------------- others
+
+
+@pytest.mark.parametrize("id", ["1.0", "1e0"])
+def test_an_id_written_with_a_fraction_is_open_to_debate(made, talk, id):
+    said = talk(("client", b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % id.encode()))
+    assert "whole number" in said.what
+    assert "open to debate" in said.rule
+    assert "MUST NOT write" not in said.rule
+
+
+@pytest.mark.parametrize("line", [b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', b'{"id":1.0}', b"1.0", b"["])
+def test_other_faults_are_not_open_to_debate(talk, line):
+    assert "debate" not in talk(("client", line)).rule
+
+
+def test_both_pages_on_the_end_of_a_subscription_are_named(made, talk):
+    ask = ("client", made.request(1, "subscriptions/listen"))
+    answered = talk(ask, ("server", made.result(1)))
+    assert "SHOULD send this result" in answered.rule
+    assert "MUST send `notifications/cancelled`" in answered.rule
+    assert answered.url.endswith("subscriptions#graceful-closure")
+    cancelled = talk(ask, ("server", made.notification("notifications/cancelled", requestId=1)))
+    assert "MUST send this" in cancelled.rule
+    assert "SHOULD answer the request" in cancelled.rule
+
+
+def test_a_server_with_legacy_versions_only_is_opened_with_a_handshake(made, talk):
+    ask = ("client", made.request(1, "server/discover"))
+    legacy = talk(ask, ("server", made.result(1, supportedVersions=["2025-11-25"])))
+    assert "`initialize`" in legacy.rule
+    both = talk(ask, ("server", made.result(1, supportedVersions=["2026-07-28", "2025-11-25"])))
+    assert "`initialize`" not in both.rule
+    unknown = talk(ask, ("server", made.result(1, supportedVersions=["soon"])))
+    assert "`initialize`" not in unknown.rule
+
+
+def test_a_handshake_without_a_version_is_told_as_such(made, talk):
+    ask = ("client", made.plain(1, "initialize", {}))
+    assert "(it names none)" in talk(ask).what
+    answered = talk(ask, ("server", {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25"}}))
+    assert answered.what == "The server was offered no version and answers with “2025-11-25” instead."
+
+
+def test_a_ping_that_brings_something_is_told_as_such(made, talk):
+    ask = ("client", made.plain(1, "ping"))
+    full = talk(ask, ("server", {"jsonrpc": "2.0", "id": 1, "result": {"pong": True}}))
+    assert full.what == "The server answers the ping with a result that is not empty."
+    empty = talk(ask, ("server", {"jsonrpc": "2.0", "id": 1, "result": {}}))
+    assert "still there" in empty.what
