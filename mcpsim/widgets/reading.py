@@ -142,7 +142,8 @@ class _Reader:
     waiting: dict[_Key, Call] = field(default_factory=dict[_Key, Call])
     by_token: dict[_Key, Call] = field(default_factory=dict[_Key, Call])
     by_exchange: dict[int, Call] = field(default_factory=dict[int, Call])
-    answers: dict[int, tuple[Call, str]] = field(default_factory=dict[int, tuple[Call, str]])
+    # A batch answers several requests at once.
+    answers: dict[int, list[tuple[Call, str]]] = field(default_factory=dict[int, list[tuple[Call, str]]])
     versions: dict[int, str] = field(default_factory=dict[int, str])
 
     def read(self) -> Conversation:
@@ -156,8 +157,8 @@ class _Reader:
                 version = self.versions.get(frame.connection, "")
                 readings[frame.number] = replace(self._frame(frame), version=version)
             elif event.kind == events.DELIVERED and event.frame in self.answers:
-                call, outcome = self.answers[event.frame]
-                _end(call, index, outcome)
+                for call, outcome in self.answers[event.frame]:
+                    _end(call, index, outcome)
             elif event.kind == events.CLOSED and event.exchange in self.by_exchange:
                 call = self.by_exchange[event.exchange]
                 closings[index] = replace(call)
@@ -277,7 +278,7 @@ class _Reader:
         call = self.waiting.get(_key(frame.connection, frame.receiver, frame.sender, id))
         ends = call is not None and call.request.method == "subscriptions/listen"
         if ends and call is not None and frame.arrived_us is not None:
-            self.answers[frame.number] = (call, CANCELLED)
+            self.answers.setdefault(frame.number, []).append((call, CANCELLED))
         return call
 
     def _answer(
@@ -295,7 +296,7 @@ class _Reader:
             self.versions[frame.connection] = str(message.result.get("protocolVersion", ""))
         late = call.outcome != OPEN or call.answers > 0
         call.answers += 1
-        self.answers[frame.number] = (call, outcome)
+        self.answers.setdefault(frame.number, []).append((call, outcome))
         return Reading(kind, call.era, from_server, call, late)
 
     def _from_server(

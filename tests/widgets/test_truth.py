@@ -158,6 +158,17 @@ def test_a_batch_is_right_where_the_handshake_agreed_on_batches(made, talk, http
     assert said.url.endswith("/2025-03-26/basic/index#batching")
 
 
+def test_a_batch_of_answers_ends_each_request(made):
+    pen = made.Pen()
+    pen.send("client", "server", BATCH)
+    answers = [{"jsonrpc": "2.0", "id": id, "result": {}} for id in (5, 6)]
+    pen.send("server", "client", made.write(answers))
+    recording = pen.done("x")
+    found = read(recording)
+    assert [call.outcome for call in found.calls] == ["answered", "answered"]
+    assert not list(calls_at(found.calls, len(recording.events)))
+
+
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25", "2024-11-05"])
 def test_a_batch_is_not_right_under_other_versions(made, talk, version):
     assert "MUST take them" not in talk(*handshake(made, version), ("client", BATCH)).rule
