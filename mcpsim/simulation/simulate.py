@@ -122,6 +122,10 @@ class Simulation:
         if client is not None and era is not None:
             raise ValueError("Say the era in the client's description: Client(era=...).")
         described = client if client is not None else Client(era=era or "modern")
+        if inspect.isgeneratorfunction(story) or inspect.isasyncgenfunction(story):
+            raise TypeError(
+                f"{title_of(story)!r} is a generator. A story is an async function without yield."
+            )
         named = described if isinstance(described, Mapping) else {CLIENT_LANE: described}
         self._clients = {lane: one.fresh() for lane, one in named.items()}
         if not self._clients or SERVER_LANE in self._clients:

@@ -18,9 +18,9 @@ def store_still_pictures(model: dict[str, Any], **_: Any) -> None:
     It also takes out what JupyterLab adds to the metadata by itself, so that a notebook which was opened and
     not changed stays the same file.
     """
-    content = model.get("content")
-    if model.get("type") != "notebook" or not isinstance(content, dict):
+    if model.get("type") != "notebook" or not model.get("content"):
         return
+    content: dict[str, Any] = model["content"]
     for cell in content.get("cells", []):
         for output in cell.get("outputs", []):
             data = output.get("data", {})

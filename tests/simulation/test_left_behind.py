@@ -6,6 +6,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+from typing import Any
 
 import anyio
 import pytest
@@ -116,3 +117,15 @@ def test_the_recording_tells_of_an_error_that_nobody_asked_for() -> None:
     assert len(notes()) == 1
     assert notes()[0].endswith("ended with an error that nobody asked for: ValueError: lost")
     assert notes() == notes()
+
+
+def test_a_generator_is_no_story() -> None:
+    def asks(client: Any) -> Any:
+        yield client.list_tools()
+
+    async def asks_slowly(client: Any) -> Any:
+        yield await client.list_tools()
+
+    for story in (asks, asks_slowly):
+        with pytest.raises(TypeError, match="is a generator"):
+            simulate(story, server=Server("desk"))
