@@ -92,7 +92,7 @@ ERROR_CODES: Final[dict[int, ErrorCode]] = {
         ErrorCode(
             URL_ELICITATION_REQUIRED,
             "URLElicitationRequired",
-            "The user has to visit a URL first (2025-11-25 only).",
+            "The user has to visit a URL first (the last legacy revision only).",
             ("legacy",),
             None,
         ),

@@ -25,10 +25,6 @@ LATEST_MODERN: Final = MODERN_REVISIONS[-1]
 # https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
 BATCHING_REVISIONS: Final = frozenset({"2025-03-26"})
 
-# What a legacy server on HTTP takes a request without a version header for, when nothing else tells.
-# https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
-ASSUMED_WITHOUT_HEADER: Final = "2025-03-26"
-
 # The revision that brought the version header; before it a client sends none.
 VERSION_HEADER_REVISIONS: Final = frozenset(LEGACY_REVISIONS[2:]) | frozenset(MODERN_REVISIONS)
 

@@ -30,7 +30,6 @@ KINDS: Final = (
     NOTE,
     STATE,
 )
-WIRE_KINDS: Final = frozenset({SENT, DELIVERED, DROPPED, CLOSED})
 
 
 class Head(TypedDict, total=False):

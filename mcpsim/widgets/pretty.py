@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from mcpsim.widgets.text import ELLIPSIS, visible
+from mcpsim.widgets.text import ELLIPSIS
 
 MAX_LINES: Final = 300
 MAX_STRING: Final = 400
@@ -60,12 +60,6 @@ def json_string(text: str) -> str:
     if len(text) > MAX_STRING:
         return f'{shown[:-1]}{ELLIPSIS}" ({len(text):,} characters)'
     return shown
-
-
-def compact(value: Any, limit: int) -> str:
-    """A JSON value on one line, at most `limit` characters of it."""
-    text = visible(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
-    return text if len(text) <= limit else f"{text[:limit]}{ELLIPSIS} ({len(text):,} characters)"
 
 
 def _lines(value: Any, path: Path, indent: str, name: str, depth: int) -> Iterator[tuple[Path | None, str]]:

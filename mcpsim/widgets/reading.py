@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -354,13 +354,6 @@ def _end(call: Call, index: int, outcome: str) -> None:
     if call.ended is None:
         call.ended = index
         call.outcome = outcome
-
-
-def calls_at(calls: tuple[Call, ...], index: int) -> Iterator[Call]:
-    """The requests that still wait for an answer right after the event at `index`."""
-    for call in calls:
-        if call.index <= index and (call.ended is None or call.ended > index):
-            yield call
 
 
 def params_of(message: object) -> dict[str, Any]:
