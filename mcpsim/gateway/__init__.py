@@ -1,0 +1,1 @@
+"""An HTTP intermediary between clients and the replicas of a server."""
