@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
-import signal
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import anyio
-from anyio.abc import TaskStatus
 
 from mcpsim.errors import ConnectionClosed
-from mcpsim.live.lines import printable
 from mcpsim.live.own_pipes import Descriptors, OwnPipes, claimed_stdio
-from mcpsim.recording import Scribe
+from mcpsim.live.signals import cancel_on_signal
+from mcpsim.live.telling import StderrScribe, random_token
 from mcpsim.server import Server, StdioServing
 
 
@@ -59,43 +54,18 @@ def run_stdio(server: Server | Callable[[], Server]) -> None:
 
 async def _serve_until_told(server: Server, real: Descriptors) -> None:
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_end_on_signal, tasks.cancel_scope)
+        await tasks.start(cancel_on_signal, tasks.cancel_scope)
         await _serve(server, real)
         tasks.cancel_scope.cancel()
-
-
-async def _end_on_signal(scope: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
-    try:
-        receiver = anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM)
-        with receiver as signals:
-            task_status.started()
-            async for _ in signals:
-                scope.cancel()
-                return
-    except (NotImplementedError, RuntimeError, ValueError):
-        # Windows, or not the main thread: signals are somebody else's business there.
-        task_status.started()
 
 
 async def _serve(server: Server, real: Descriptors) -> None:
     pipes = OwnPipes(real)
     try:
-        await StdioServing(server, pipes, scribe=StderrScribe(), tokens=_token).run()
+        await StdioServing(server, pipes, scribe=StderrScribe(), tokens=random_token).run()
     except* ConnectionClosed:
         # The client is gone. There is nobody to tell.
         pass
     finally:
         with anyio.CancelScope(shield=True):
             await pipes.aclose()
-
-
-@dataclass(frozen=True, slots=True)
-class StderrScribe(Scribe):
-    """Says on stderr what a recording would hold as notes."""
-
-    def note(self, text: str, exchange: int = 0) -> None:
-        print(f"mcpsim: {printable(text)}", file=sys.stderr, flush=True)
-
-
-def _token(purpose: str) -> str:
-    return secrets.token_hex(16)
