@@ -171,13 +171,128 @@ class NegotiationFailed(McpSimError):
     """Client and server have no protocol version in common, or the server's era is not the client's."""
 
 
+class RepeatedCursor(McpSimError):
+    """A list goes round in circles: a cursor that came before brought the very same page again."""
+
+
+class TooManyPages(McpSimError):
+    """A list has more pages than the caller wants to read."""
+
+
 class ToolError(McpSimError):
     """A tool says that it could not do its work. The text goes to the model, as a result with
     `isError: true`: it should say what went wrong and what to try. Nothing secret belongs in it."""
 
 
+class ResourceNotFound(McpSimError):
+    """There is no such resource: raised by the handler of a resource that knows no better.
+
+    The client gets the error of its revision: -32002 in the legacy ones, -32602 in the modern one, with the
+    URI that it asked for as data.
+    https://modelcontextprotocol.io/specification/2026-07-28/server/resources#error-handling
+    https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
+    """
+
+
+class InvalidCursor(McpSimError):
+    """A string that is no cursor of this list."""
+
+
+class UriTemplateError(McpSimError):
+    """A text that is no URI template, or one that a URI cannot be matched against."""
+
+
+class ParameterHeaderError(McpSimError):
+    """An `x-mcp-header` annotation breaks a rule, or an argument cannot be repeated in a header."""
+
+
+class CapabilityMissing(ProtocolError):
+    """A handler wants to ask for something that the client did not declare it can answer. Nothing is sent.
+
+    A handler that can do without catches it. Where nobody does, it is the answer to the request: -32021 in
+    the modern era, -32600 in the legacy one, which has no code of its own for it.
+
+    Attributes:
+        required: what is missing, as a capabilities object.
+    """
+
+    def __init__(self, code: int, message: str, required: dict[str, Any]) -> None:
+        data = {"requiredCapabilities": required} if code == MISSING_CLIENT_CAPABILITY else None
+        super().__init__(code, message, data)
+        self.required = required
+
+
+class UrlElicitationRequired(ProtocolError):
+    """A request cannot be processed before its user has visited one or more URLs: -32042.
+
+    Only the last legacy revision has this error; `Context.require_url` raises it where it may be sent.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+
+    Attributes:
+        elicitations: the URL mode elicitations, as they go on the wire.
+    """
+
+    def __init__(self, elicitations: list[dict[str, Any]]) -> None:
+        text = "This request requires more information."
+        super().__init__(URL_ELICITATION_REQUIRED, text, {"elicitations": elicitations})
+        self.elicitations = elicitations
+
+
+class InputFailed(ToolError):
+    """What a handler asked for did not come: the client answered a legacy server's question with an error,
+    or with something that does not fit the question.
+
+    Attributes:
+        error: the client's error, or None where its answer does not fit.
+    """
+
+    def __init__(self, text: str, error: ProtocolError | None = None) -> None:
+        super().__init__(text)
+        self.error = error
+
+
+class ElicitationSchemaError(McpSimError, ValueError):
+    """The schema of a form is none that an elicitation may have. The text names the property and the rule."""
+
+
+class InputDeclined(McpSimError):
+    """The user did not allow what a server asked for by sampling. In the modern era that is no answer which
+    could be sent: the request is not tried again."""
+
+
+class TooManyRounds(McpSimError):
+    """The server asked for input in more rounds than the client allows for one request."""
+
+
+class RequestStateError(McpSimError):
+    """A `requestState` that is not accepted; the class says why. The text is for the recording: whoever sent
+    the state learns only that it is not valid."""
+
+
+class StateTampered(RequestStateError):
+    """It was not sealed with this key, or was changed since."""
+
+
+class StateExpired(RequestStateError):
+    """It is too old."""
+
+
+class StateOfAnotherPrincipal(RequestStateError):
+    """It was sealed for somebody else."""
+
+
+class StateOfAnotherRequest(RequestStateError):
+    """It was sealed for another method or other parameters."""
+
+
+class StateReplayed(RequestStateError):
+    """It may be used once, and was used before."""
+
+
 class RegistrationError(McpSimError):
-    """A tool cannot be offered as it was declared: a name used twice, a schema that is not valid."""
+    """A tool, resource or prompt cannot be offered as it was declared: a name used twice, a schema that is
+    not valid."""
 
 
 class ServerNotFound(McpSimError):

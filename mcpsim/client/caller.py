@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
 
 from mcpsim.client.inbox import Inbox, called
+from mcpsim.client.patience import Patience
 from mcpsim.client.wire import CLOSE_TIMEOUT_S, Answer, OnProgress, Pending, Reply, Wire
 from mcpsim.eras import modern
 from mcpsim.eras.revisions import VERSION_HEADER_REVISIONS, Era
@@ -27,9 +28,12 @@ from mcpsim.messages import (
     write_json,
     write_message,
 )
-from mcpsim.messages.meta import PROGRESS_TOKEN
+from mcpsim.messages.meta import LOG_LEVEL, PROGRESS_TOKEN
 from mcpsim.recording.scribe import Scribe
-from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, Headers, modern_headers
+from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, Headers, Mirrored, modern_headers
+
+# How many times its own timeout a request may take where progress renews it and nobody set a maximum.
+MOST_RENEWALS: Final = 10
 
 RawData = bytes | str | Mapping[str, Any] | list[Any]
 
@@ -39,6 +43,9 @@ class Caller:
 
     Attributes:
         era, version: how requests are written at the moment.
+        timeout_s, max_timeout_s: how long to wait for an answer, in seconds; and at most, however much
+            progress there is.
+        log_level: the level that modern requests ask log messages of, or None for no such messages.
         notifications: what the server sent without being asked, in order.
         on_notification: called with each of these, or None. It must not wait for the server: on stdio the
             next message is read only when it is done.
@@ -52,14 +59,18 @@ class Caller:
         era: Era,
         version: str,
         timeout_s: float,
+        max_timeout_s: float | None,
         anonymous: bool,
+        log_level: str | None,
     ) -> None:
         self.info = info
         self.capabilities = capabilities
         self.era: Era = era
         self.version = version
         self.timeout_s = timeout_s
+        self.max_timeout_s = max_timeout_s
         self.anonymous = anonymous
+        self.log_level = log_level
         self.notifications: list[Notification] = []
         self.on_notification: Any = None
         self._wire: Wire | None = None
@@ -97,17 +108,21 @@ class Caller:
         timeout_s: float | None,
         meta: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None,
+        reset_on_progress: bool = False,
     ) -> dict[str, Any]:
         """Send one request and wait for its answer; see `Client.request`."""
         wire = self._attached_wire()
         id, self._next_id = self._next_id, self._next_id + 1
-        token = _token(id, meta) if on_progress is not None else None
+        follows = on_progress is not None or reset_on_progress
+        token = self._token(id, meta) if follows else None
         request = Request(id, method, self._params(params, token, meta))
         pending = Pending((id,), token, on_progress)
-        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        patience = self._patience(timeout_s, reset_on_progress)
         self._inbox.expect(pending)
         try:
-            with anyio.move_on_after(limit_s) as scope:
+            with anyio.move_on_after(patience.first_s) as scope:
+                if reset_on_progress:
+                    pending.on_progress = patience.renewing(scope, on_progress)
                 try:
                     await wire.request(write_message(request), self._headers(request, headers), pending)
                 except anyio.get_cancelled_exc_class():
@@ -116,15 +131,30 @@ class Caller:
                     raise
         finally:
             self._inbox.forget(pending)
-        return self._outcome(request, pending, limit_s)
+        return self._outcome(request, pending, patience)
 
-    def _outcome(self, request: Request, pending: Pending, limit_s: float) -> dict[str, Any]:
+    def _patience(self, timeout_s: float | None, renewed: bool) -> Patience:
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        max_s = self.max_timeout_s
+        if max_s is None:
+            # Progress must not keep a request alive for ever, also where nobody set a bound.
+            max_s = limit_s * MOST_RENEWALS if renewed else limit_s
+        return Patience(limit_s, max_s)
+
+    def _token(self, id: RequestId, meta: Mapping[str, Any] | None) -> str | int:
+        """The progress token of a request: the caller's; or its own id, where no other request has that."""
+        chosen: Any = (meta or {}).get(PROGRESS_TOKEN)
+        if is_progress_token(chosen):
+            return chosen
+        return f"progress-{id}" if self._inbox.follows(id) else id
+
+    def _outcome(self, request: Request, pending: Pending, patience: Patience) -> dict[str, Any]:
         answer = pending.answer
         if answer is None:
             if pending.failure is not None:
                 raise pending.failure
             raise RequestTimeout(
-                f"No answer to {request.method} #{request.id} within {limit_s:g} s"
+                f"No answer to {request.method} #{request.id} within {patience}"
                 + ("." if request.method == "initialize" else "; it was cancelled.")
             )
         if isinstance(answer, ErrorResponse):
@@ -201,6 +231,8 @@ class Caller:
         meta: dict[str, Any] = {}
         if self.era == "modern":
             meta = modern.request_meta(self.version, self.capabilities, None if self.anonymous else self.info)
+            if self.log_level is not None:
+                meta[LOG_LEVEL] = self.log_level
         if token is not None:
             meta[PROGRESS_TOKEN] = token
         for key, value in (extra or {}).items():
@@ -212,6 +244,10 @@ class Caller:
             return None if params is None else dict(params)
         return {**(params or {}), "_meta": meta}
 
+    def _repeated_arguments(self, request: Request) -> Iterable[Mirrored]:
+        """What the headers of a modern request repeat of its body, beside the standard headers."""
+        return ()
+
     def _headers(
         self, message: Request | Notification | None, changes: Mapping[str, str] | None = None
     ) -> Headers:
@@ -219,7 +255,7 @@ class Caller:
         if wire is None or not wire.is_http:
             return _NO_HEADERS
         if self.era == "modern" and isinstance(message, Request):
-            headers = modern_headers(message, None)
+            headers = modern_headers(message, None, self._repeated_arguments(message))
         elif self.era == "modern" and isinstance(message, Notification):
             headers = modern_headers(message, self.version)
         else:
@@ -236,12 +272,6 @@ _NO_HEADERS: Final = Headers()
 _LEGACY_HEADERS: Final = Headers(
     {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 )
-
-
-def _token(id: RequestId, meta: Mapping[str, Any] | None) -> str | int:
-    """The progress token of a request: its own id, which no other request in flight has; or the caller's."""
-    chosen: Any = (meta or {}).get(PROGRESS_TOKEN)
-    return chosen if is_progress_token(chosen) else id
 
 
 def _as_bytes(data: RawData) -> bytes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeGuard
 
 from mcpsim.client.wire import Answer, Arrived, Pending
 from mcpsim.eras.revisions import BATCHING_REVISIONS, Era
@@ -38,6 +39,14 @@ class Owner(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Followed:
+    """A request that carries a progress token, and the latest progress of it."""
+
+    pending: Pending
+    progress: float | None = None
+
+
 class Inbox:
     """Hands out what arrives on one connection.
 
@@ -48,7 +57,7 @@ class Inbox:
         self._owner = owner
         self._scribe = scribe
         self._pending: dict[RequestId, list[Pending]] = {}
-        self._tokens: dict[str | int, Pending] = {}
+        self._tokens: dict[str | int, _Followed] = {}
 
     def expect(self, pending: Pending) -> None:
         """Wait for the answers to what is about to be sent.
@@ -59,7 +68,11 @@ class Inbox:
         for id in pending.ids:
             self._pending.setdefault(id, []).append(pending)
         if pending.token is not None:
-            self._tokens[pending.token] = pending
+            self._tokens[pending.token] = _Followed(pending)
+
+    def follows(self, token: str | int) -> bool:
+        """Whether a request in flight carries this progress token."""
+        return token in self._tokens
 
     def forget(self, pending: Pending) -> None:
         """Nobody waits for these answers any more."""
@@ -68,8 +81,10 @@ class Inbox:
             waiting.remove(pending)
             if not waiting:
                 del self._pending[id]
-        if pending.token is not None and self._tokens.get(pending.token) is pending:
-            del self._tokens[pending.token]
+        if pending.token is not None:
+            followed = self._tokens.get(pending.token)
+            if followed is not None and followed.pending is pending:
+                del self._tokens[pending.token]
 
     async def take(self, data: bytes, exchange: Pending | None) -> Arrived:
         """Take in the bytes of one message.
@@ -131,8 +146,8 @@ class Inbox:
 
     async def _take_progress(self, params: Mapping[str, Any]) -> None:
         token: Any = params.get("progressToken")
-        pending = self._tokens.get(token) if is_progress_token(token) else None
-        if pending is None or pending.on_progress is None:
+        followed = self._tokens.get(token) if is_progress_token(token) else None
+        if followed is None:
             self._scribe.note(
                 f"Ignored: progress for the token {token!r}, which no request in flight carries."
             )
@@ -142,8 +157,12 @@ class Inbox:
             self._scribe.note(f"Ignored: progress {progress!r} of {total!r}; both must be numbers.")
         elif not (message is None or isinstance(message, str)):
             self._scribe.note("Ignored: progress with a message that is no text.")
+        elif followed.progress is not None and progress <= followed.progress:
+            self._scribe.note(f"Ignored: progress {progress} after {followed.progress}; it must increase.")
         else:
-            await called(pending.on_progress, progress, total, message)
+            followed.progress = progress
+            if followed.pending.on_progress is not None:
+                await called(followed.pending.on_progress, progress, total, message)
 
     async def _take_request(self, request: Request) -> None:
         if self._owner.era == "modern":
@@ -172,5 +191,5 @@ async def _finish(outcome: Awaitable[object]) -> None:
     await outcome
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)

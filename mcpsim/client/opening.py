@@ -31,8 +31,10 @@ class Opener(Caller):
         era: ClientEra,
         protocol_version: str | None,
         timeout_s: float,
+        max_timeout_s: float | None,
         probe_timeout_s: float,
         anonymous: bool,
+        log_level: str | None,
     ) -> None:
         super().__init__(
             info,
@@ -40,7 +42,9 @@ class Opener(Caller):
             era="legacy" if era == "legacy" else "modern",
             version=protocol_version or (LATEST_LEGACY if era == "legacy" else LATEST_MODERN),
             timeout_s=timeout_s,
+            max_timeout_s=max_timeout_s,
             anonymous=anonymous,
+            log_level=log_level,
         )
         self.preferred_era: ClientEra = era
         self.preferred_version = protocol_version
@@ -103,6 +107,10 @@ class Opener(Caller):
                 f"{', '.join(LEGACY_REVISIONS)}."
             )
         await self.initialized()
+        await self._begin()
+
+    async def _begin(self) -> None:
+        """What a client does in every new session, right after the handshake."""
 
     async def _probe(self) -> None:
         """Find the server's era, as the transport pages describe it under "Backward Compatibility".
@@ -160,12 +168,15 @@ class Opener(Caller):
 
     async def _discover(self, timeout_s: float | None) -> dict[str, Any]:
         result = await self._call("server/discover", None, None, timeout_s, None, None)
+        self._learn_discovery(result)
+        return result
+
+    def _learn_discovery(self, result: Mapping[str, Any]) -> None:
         versions = result.get("supportedVersions")
         if isinstance(versions, list):
             self.server_versions = tuple(str(one) for one in cast("list[Any]", versions))
         info = meta_of(result).get(modern.SERVER_INFO)
         self._learn(info, result.get("capabilities"), result.get("instructions"))
-        return result
 
     def _learn(self, info: Any, capabilities: Any, instructions: Any) -> None:
         self.server_info = info if isinstance(info, dict) else None
@@ -185,6 +196,10 @@ class Opener(Caller):
                 await self._handshake(self.version)
 
     def _remember(self) -> None:
+        self._scribe.state(self._memory())
+
+    def _memory(self) -> dict[str, Any]:
+        """What the client remembers, as plain values for a recording."""
         state: dict[str, Any] = {"era": self.era, "version": self.version}
         if self.era == "legacy":
             state["phase"] = str(self._phase)
@@ -197,7 +212,7 @@ class Opener(Caller):
             state["server capabilities"] = dict(self.server_capabilities)
         if self.server_versions:
             state["server versions"] = list(self.server_versions)
-        self._scribe.state(state)
+        return state
 
 
 def _advice(error: McpSimError) -> str:

@@ -1,0 +1,155 @@
+"""Serving what may be kept from a cache, and asking the server for the rest.
+
+https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from mcpsim.client.requesting import Requester
+from mcpsim.client.wire import OnProgress
+from mcpsim.eras.methods import method as method_row
+from mcpsim.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    ConnectionClosed,
+    McpSimError,
+    ProtocolError,
+    RequestTimeout,
+    UnexpectedResponse,
+)
+from mcpsim.messages import Notification
+from mcpsim.utilities.caching import Cache, Entry
+
+
+class CachedRequester(Requester):
+    """The part of a client that keeps results where it was given a cache.
+
+    Attributes:
+        cache: where results are kept, or None.
+        stale_if_error: whether a stale result is served where asking again fails.
+        principal: who the client acts for; private results are kept for each principal.
+    """
+
+    def __init__(
+        self,
+        info: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+        *,
+        principal: str,
+        cache: Cache | None,
+        stale_if_error: bool,
+        **more: Any,
+    ) -> None:
+        super().__init__(info, capabilities, **more)
+        self.principal = principal
+        self.cache = cache
+        self.stale_if_error = stale_if_error
+
+    async def notified(self, message: Notification) -> None:
+        if self.cache is not None:
+            self._spoil(self.cache, message)
+        await super().notified(message)
+
+    async def _fetch(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        reset_on_progress: bool = False,
+    ) -> tuple[Mapping[str, Any], Any]:
+        """The result of a cacheable method, from the cache or from the server: as it came, and read.
+
+        Raises:
+            As `Client.call_tool`. Where the server refuses a cursor, all pages of its list are dropped.
+        """
+        found = self._kept(method, params)
+        if found is not None and found.is_fresh(_now_ms()):
+            left_ms = found.fresh_until_ms - _now_ms()
+            self._scribe.note(f"{method} is answered from the cache: fresh for another {left_ms:g} ms.")
+            return found.result, self._parse(method, found.result)
+        changes = 0 if self.cache is None else self.cache.changes(method)
+        try:
+            result = await self._ask(
+                method,
+                params,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
+            # Only what can be read is kept.
+            read = self._parse(method, result)
+        except McpSimError as error:
+            self._drop_pages(method, params, error)
+            if found is not None and self.stale_if_error and _may_pass(error):
+                self._scribe.note(f"{method} is answered from the cache, stale, because of: {error}")
+                return found.result, self._parse(method, found.result)
+            raise
+        self._keep(method, params, result, changes)
+        return result, read
+
+    def _kept(self, method: str, params: Mapping[str, Any] | None) -> Entry | None:
+        # Legacy results carry no hints.
+        if self.cache is None or self.era != "modern":
+            return None
+        return self.cache.get(method, self._params(params, None, None), _now_ms(), self.principal)
+
+    def _keep(
+        self, method: str, params: Mapping[str, Any] | None, result: dict[str, Any], changes: int
+    ) -> None:
+        if self.cache is None or self.era != "modern":
+            return
+        whole = self._params(params, None, None)
+        if self.cache.store(method, whole, result, _now_ms(), self.principal, asked_at=changes) is not None:
+            self._remember()
+
+    def _drop_pages(self, method: str, params: Mapping[str, Any] | None, error: McpSimError) -> None:
+        row = method_row(method, self.version)
+        refused = isinstance(error, ProtocolError) and error.code == INVALID_PARAMS
+        if self.cache is None or not refused or row is None or not row.paginated:
+            return
+        if (params or {}).get("cursor") is not None and self.cache.drop_pages(method):
+            self._scribe.note(f"The cursor is not valid any more: all pages of {method} are dropped.")
+            self._remember()
+
+    def _spoil(self, cache: Cache, message: Notification) -> None:
+        spoiled = cache.invalidate(message.method, message.params)
+        if spoiled:
+            self._scribe.note(
+                f"{message.method}: {len(spoiled)} cached "
+                + ("result is" if len(spoiled) == 1 else "results are")
+                + " stale from now on."
+            )
+            self._remember()
+
+    def _memory(self) -> dict[str, Any]:
+        memory = super()._memory()
+        rows = [] if self.cache is None else self.cache.snapshot(_now_ms(), self.principal)
+        if rows:
+            memory["cache"] = [_in_words(row) for row in rows]
+        return memory
+
+
+def _in_words(row: Mapping[str, Any]) -> str:
+    params: Mapping[str, Any] = row["params"]
+    named = "".join(f" {key} {value!r}" for key, value in params.items())
+    until = f"until {row['fresh_until_ms']:g} ms" if row["state"] == "fresh" else f"({row['state']})"
+    return f"{row['method']}{named}: {row['scope']}, fresh {until}".replace("fresh (", "(")
+
+
+def _now_ms() -> float:
+    # Whole microseconds, as the simulation's clock has them.
+    return round(anyio.current_time() * 1_000_000) / 1000
+
+
+def _may_pass(error: McpSimError) -> bool:
+    """Whether an error says something of the network or the server's health, and nothing of the request."""
+    if isinstance(error, ProtocolError):
+        return error.code == INTERNAL_ERROR
+    return isinstance(error, ConnectionClosed | RequestTimeout | UnexpectedResponse)

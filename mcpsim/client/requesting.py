@@ -1,0 +1,158 @@
+"""Asking as a good client does: what was negotiated, in a version that both speak. And reading results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_types.methods import parse_server_result
+from pydantic import ValidationError
+
+from mcpsim.client.opening import Opener
+from mcpsim.client.wire import OnProgress, SessionEnded
+from mcpsim.eras import legacy, modern
+from mcpsim.eras.capabilities import declares
+from mcpsim.eras.methods import method as method_row
+from mcpsim.eras.negotiation import (
+    RECOGNISED_MODERN_ERRORS,
+    common_modern_version,
+    supported_versions,
+)
+from mcpsim.eras.revisions import LATEST_MODERN, era_of
+from mcpsim.errors import (
+    UNSUPPORTED_VERSION,
+    McpSimError,
+    ProtocolError,
+    RequestTimeout,
+    UnexpectedResponse,
+)
+
+RESULT_TYPES: Final = ("complete", "input_required")
+
+
+class Requester(Opener):
+    """The part of a client that sends any request, and reads the result of those that it knows."""
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        reset_on_progress: bool = False,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Send any request once and return the result as plain JSON values.
+
+        It may be `input_required`: only the methods that are made for it answer and ask again. No cache is
+        looked at. Leaving the cancel scope around the call cancels the request in the transport's own way.
+
+        Args:
+            meta: keys to add to the request's `_meta`; a value of None takes a key out. This is how to send
+                a request that is wrong on purpose.
+            headers: HTTP headers to set; an empty value takes a header out.
+            on_progress, timeout_s, reset_on_progress: as for `Client.call_tool`.
+
+        Raises:
+            ProtocolError, RequestTimeout, ConnectionClosed, UnexpectedResponse: as for `Client.call_tool`.
+        """
+        try:
+            return await self._call(method, params, on_progress, timeout_s, meta, headers, reset_on_progress)
+        except SessionEnded:
+            await self._renew()
+            return await self._call(method, params, on_progress, timeout_s, meta, headers, reset_on_progress)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification.
+
+        Raises:
+            ConnectionClosed: nobody reads any more.
+            UnexpectedResponse, RequestTimeout: the server did not take it in (HTTP).
+        """
+        try:
+            await self._notify(method, params)
+        except SessionEnded:
+            await self._renew()
+            await self._notify(method, params)
+
+    async def _ask(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        reset_on_progress: bool = False,
+    ) -> dict[str, Any]:
+        """Send a request as a good client does: only what was negotiated, with another version if need be."""
+        self._check_negotiated(method)
+        try:
+            result = await self.request(
+                method,
+                params,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
+        except ProtocolError as error:
+            self._change_version(error)
+            result = await self.request(
+                method,
+                params,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
+        except (RequestTimeout, UnexpectedResponse) as error:
+            self._advise(error)
+            raise
+        self._answered_as_modern = self.era == "modern"
+        return result
+
+    def _check_negotiated(self, method: str) -> None:
+        # Both sides must only use capabilities that were negotiated.
+        # https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+        row = method_row(method, self.version)
+        if self._phase is not legacy.Phase.OPERATING or row is None or row.declared_by != "server":
+            return
+        if not declares(self.server_capabilities or {}, row.capability):
+            raise McpSimError(f"{method}: the server did not declare {row.capability} in initialize.")
+
+    def _change_version(self, error: ProtocolError) -> None:
+        """Take a version that both speak for everything that follows, or raise the error."""
+        version = common_modern_version(supported_versions(error))
+        refused = self.era == "modern" and error.code == UNSUPPORTED_VERSION
+        if not refused or version is None or version == self.version:
+            if error.code not in RECOGNISED_MODERN_ERRORS:
+                self._advise(error)
+            raise error
+        self._scribe.note(f"The server does not speak {self.version}; from here on it is {version}.")
+        self.version = version
+
+    def _advise(self, error: McpSimError) -> None:
+        if self.era == "modern" and not self._answered_as_modern:
+            error.add_note(
+                "The server has not yet answered a modern request. If it is a legacy server, connect with "
+                "Client(era='auto') or Client(era='legacy')."
+            )
+
+    def _parse(self, method: str, result: Mapping[str, Any]) -> Any:
+        kind = result.get("resultType", "complete")
+        if kind not in RESULT_TYPES:
+            raise UnexpectedResponse(f"The result of {method} has the unknown resultType {kind!r}.")
+        # A version that nobody here knows is written and read like the latest one.
+        version = self.version if era_of(self.version) is not None else LATEST_MODERN
+        if self.era == "modern":
+            result = modern.with_assumptions(result, method, version)
+        try:
+            return parse_server_result(method, version, result)
+        except KeyError:
+            raise UnexpectedResponse(f"There is no {method} in {version}, and yet it was answered.") from None
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise UnexpectedResponse(
+                f"The result of {method} is not valid: {where}: {fault['msg']}"
+            ) from None
