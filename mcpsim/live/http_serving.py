@@ -5,6 +5,7 @@ The HTTP server below is uvicorn, an optional dependency: `pip install "mcpsim[l
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -125,10 +126,22 @@ def url_of(listening: socket.socket, host: str, path: str) -> str:
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
-        return socket.create_server(address[:2], family=family)
-    except (OSError, OverflowError) as error:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
+        )[0]
+        # Not `socket.create_server`: asyncio sends small pieces at once (TCP_NODELAY) only where the socket
+        # says that it is one of TCP, and an event that waits for the one before it takes 40 ms.
+        listening = socket.socket(family, kind, protocol)
+        try:
+            if os.name == "posix":
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen()
+        except BaseException:
+            listening.close()
+            raise
+        return listening
+    except (OSError, OverflowError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ConnectionClosed(f"Nobody can listen on {host}, port {port}: {why}.") from error
 
