@@ -3,12 +3,14 @@
 A fault names messages by what they are, not by time: "tools/call" is the request or notification of that
 method, "result of tools/call" its answer, good or bad, "*" anything that travels, also an HTTP response
 without a body. A batch is hit by the name of each of its members. The `nth` such message on the link is hit,
-counted from 1, requests and answers of all clients together.
+counted from 1, requests and answers of all clients together. Behind a gateway the same message travels a
+second time; that is another hop, and is counted by itself.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,6 +28,11 @@ from mcpsim.messages import (
 
 RESULT_OF: Final = "result of "
 ANY: Final = "*"
+CLIENT_HOP: Final = "client-gateway"
+SERVER_HOP: Final = "gateway-server"
+HOPS: Final = ("", CLIENT_HOP, SERVER_HOP)
+# How the lanes of server processes begin.
+SERVERS: Final = "server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +42,28 @@ class Fault:
     Attributes:
         message: which messages: a method, "result of " and a method, or "*".
         nth: which one of them, from 1.
+        hop: where: "gateway-server" for the way between a gateway and the servers; "client-gateway", or "",
+            for the way at the clients, which without a gateway is the only one.
 
     Raises:
-        ValueError: `nth` or a time is not a number that makes sense; the text says which.
+        ValueError: `nth` or a time is not a number that makes sense, or there is no such hop; the text says
+            which.
     """
 
     message: str
     nth: int = field(default=1, kw_only=True)
+    hop: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.nth < 1:
             raise ValueError(f"nth counts from 1; {self.nth} is no such number.")
+        if self.hop not in HOPS:
+            raise ValueError(f"hop is {CLIENT_HOP!r} or {SERVER_HOP!r}, not {self.hop!r}.")
 
     def describe(self) -> dict[str, Any]:
         """The fault as plain JSON values, for a recording's header."""
-        return {"fault": type(self).__name__.lower(), "message": self.message, "nth": self.nth}
+        hop = {"hop": self.hop} if self.hop else {}
+        return {"fault": type(self).__name__.lower(), "message": self.message, "nth": self.nth, **hop}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,7 @@ class Delay(Fault):
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        _check_time(self.by_ms)
+        _check_time("by_ms", self.by_ms)
 
     def describe(self) -> dict[str, Any]:
         return {**Fault.describe(self), "by_ms": self.by_ms}
@@ -86,7 +100,7 @@ class Reorder(Fault):
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        _check_time(self.by_ms)
+        _check_time("by_ms", self.by_ms)
 
     def describe(self) -> dict[str, Any]:
         return {**Fault.describe(self), "by_ms": self.by_ms}
@@ -124,9 +138,59 @@ class Change(Fault):
         return {**Fault.describe(self), **shown}
 
 
-def _check_time(by_ms: float) -> None:
-    if not (math.isfinite(by_ms) and by_ms >= 0):
-        raise ValueError(f"by_ms must be 0 or more milliseconds, not {by_ms}.")
+@dataclass(frozen=True, slots=True)
+class Crash(Fault):
+    """A server process dies: its connections break, what it is at work on is lost, and what it remembers
+    (sessions, subscriptions) is forgotten. What handlers keep outside of it, as in a database, is not.
+
+    It dies when a message reaches it or leaves it, or at a time: `Crash("tools/call")`, `Crash(at_ms=300)`.
+
+    Attributes:
+        message: which messages, as they arrive at the process or as it sends them; "" with `at_ms`.
+        nth: which one of them, counted by what arrives at and leaves all server processes together.
+        after_ms: how long after that message it dies, in milliseconds. 0: instead of taking the message in,
+            or of sending it.
+        at_ms: when it dies, in milliseconds since the run began; None where a message says it.
+        restart_after_ms: how long after its death it is started again, in milliseconds; None: never.
+        process: whose: the lane, such as "server-2" or "gateway"; "" for any server that the message reaches,
+            and with `at_ms` for the first one.
+
+    Raises:
+        ValueError: a time makes no sense, there is neither a message nor a time, or both.
+    """
+
+    message: str = ""
+    after_ms: float = field(default=0.0, kw_only=True)
+    at_ms: float | None = field(default=None, kw_only=True)
+    restart_after_ms: float | None = field(default=None, kw_only=True)
+    process: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        Fault.__post_init__(self)
+        if bool(self.message) == (self.at_ms is not None):
+            raise ValueError("A crash has either a message or a time: Crash('tools/call'), Crash(at_ms=300).")
+        if self.hop:
+            raise ValueError("A crash happens at a process, not on a hop: process='server-2'.")
+        _check_time("after_ms", self.after_ms)
+        _check_time("at_ms", self.at_ms)
+        _check_time("restart_after_ms", self.restart_after_ms)
+        if self.at_ms is not None and (self.after_ms or self.nth != 1):
+            raise ValueError("after_ms and nth are about a message; with at_ms there is none.")
+
+    def describe(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"fault": "crash"}
+        if self.message:
+            found |= {"message": self.message, "nth": self.nth}
+        for name in ("after_ms", "at_ms", "restart_after_ms", "process"):
+            value = getattr(self, name)
+            if value or (value is not None and name not in ("after_ms", "process")):
+                found[name] = value
+        return found
+
+
+def _check_time(name: str, ms: float | None) -> None:
+    if ms is not None and not (math.isfinite(ms) and ms >= 0):
+        raise ValueError(f"{name} must be 0 or more milliseconds, not {ms}.")
 
 
 class FaultPlan:
@@ -134,27 +198,40 @@ class FaultPlan:
 
     Args:
         faults: in the order in which they are looked at; the first that fits a message is used up by it.
+        clients: the lanes of the clients. What travels between two others is on the hop behind a gateway.
     """
 
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, faults: tuple[Fault, ...], clients: Collection[str] = ()) -> None:
         self._faults = faults
+        self._clients = clients
+        self._on_the_way = [index for index, fault in enumerate(faults) if not isinstance(fault, Crash)]
+        self._crashes = [(index, fault) for index, fault in enumerate(faults) if isinstance(fault, Crash)]
         self._seen = [0] * len(faults)
         self._used = [False] * len(faults)
         self._methods: dict[tuple[int, str, RequestId], str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._faults)
+        """Whether anything can happen to a message on its way."""
+        return bool(self._on_the_way)
+
+    @property
+    def crashes(self) -> tuple[Crash, ...]:
+        """The faults that happen at a process."""
+        return tuple(crash for _, crash in self._crashes)
 
     def hit(self, body: bytes, *, sender: str, receiver: str, connection: int) -> Fault | None:
-        """The fault that this message meets, or None.
+        """The fault that this message meets on its way, or None.
 
         Args:
             body: the message's JSON text.
         """
         names = self._names(body, sender, receiver, connection)
+        between = bool(self._clients) and sender not in self._clients and receiver not in self._clients
+        hops = (SERVER_HOP,) if between else ("", CLIENT_HOP)
         found: Fault | None = None
-        for index, fault in enumerate(self._faults):
-            if fault.message != ANY and fault.message not in names:
+        for index in self._on_the_way:
+            fault = self._faults[index]
+            if fault.hop not in hops or (fault.message != ANY and fault.message not in names):
                 continue
             self._seen[index] += 1
             if self._seen[index] != fault.nth or found is not None:
@@ -165,9 +242,38 @@ class FaultPlan:
             self._used[index] = True
         return found
 
+    def crash(
+        self, body: bytes, *, sender: str, receiver: str, connection: int, process: str
+    ) -> Crash | None:
+        """The crash that this message means for a process that takes it in or sends it, or None.
+
+        Args:
+            body: the message's JSON text.
+            process: the lane of the process.
+        """
+        if not self._crashes:
+            return None
+        names = self._names(body, sender, receiver, connection)
+        found: Crash | None = None
+        for index, crash in self._crashes:
+            if not crash.message or not _is_about(crash, process):
+                continue
+            if crash.message != ANY and crash.message not in names:
+                continue
+            self._seen[index] += 1
+            if self._seen[index] == crash.nth and found is None:
+                found = crash
+        return found
+
+    def happened(self, crash: Crash) -> None:
+        """Write down that a process died of this fault."""
+        for index, one in self._crashes:
+            if one is crash:
+                self._used[index] = True
+
     def unused(self) -> tuple[Fault, ...]:
-        """The faults without effect: their message never came, another fault had hit it, or there was nothing
-        in it to change."""
+        """The faults without effect: their message never came, another fault had hit it, there was nothing
+        in it to change, or the process was dead already."""
         return tuple(fault for fault, used in zip(self._faults, self._used, strict=True) if not used)
 
     def _names(self, body: bytes, sender: str, receiver: str, connection: int) -> tuple[str, ...]:
@@ -194,3 +300,7 @@ class FaultPlan:
         if message.id is None:
             return ""
         return self._methods.get((connection, asker, message.id), "")
+
+
+def _is_about(crash: Crash, process: str) -> bool:
+    return crash.process == process if crash.process else process.startswith(SERVERS)
