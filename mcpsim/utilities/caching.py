@@ -34,6 +34,9 @@ LISTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 READ: Final = "resources/read"
 
+# Some 30,000 years: sums with longer times would not fit a double.
+LONGEST_TTL_MS: Final = 10**15
+
 Key: TypeAlias = tuple[str, str, str | None]
 
 
@@ -275,4 +278,4 @@ def _key_text(params: Mapping[str, Any] | None) -> str:
 def _ttl_ms(result: Mapping[str, Any]) -> int:
     ttl_ms: Any = result.get("ttlMs")
     is_integer = isinstance(ttl_ms, int) and not isinstance(ttl_ms, bool)
-    return max(cast("int", ttl_ms), 0) if is_integer else 0
+    return min(max(cast("int", ttl_ms), 0), LONGEST_TTL_MS) if is_integer else 0
