@@ -17,6 +17,7 @@ from anyio.abc import TaskStatus
 
 from mcpsim.errors import ConnectionClosed, McpSimError
 from mcpsim.live.asgi import AsgiApp, asgi_app
+from mcpsim.live.groups import plain_errors
 from mcpsim.live.signals import cancel_on_signal
 from mcpsim.server import Server
 
@@ -59,8 +60,7 @@ async def serve_http(
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
     """
-    listening = _listen(host, port)
-    with listening:
+    with _listen(host, port) as listening, plain_errors():
         if not is_loopback(listening.getsockname()[0]):
             options.setdefault("allowed_hosts", None)
         app = server if isinstance(server, AsgiApp) else asgi_app(server, **options)
@@ -105,7 +105,8 @@ def run_http(
                 await anyio.sleep_forever()
 
     try:
-        anyio.run(run)
+        with plain_errors():
+            anyio.run(run)
     except KeyboardInterrupt:
         # Where the loop cannot receive signals (Windows), or before it does.
         return

@@ -12,9 +12,9 @@ from typing import Any, Self
 from mcpsim.client import Client, Wire
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import NegotiationFailed, RequestTimeout
+from mcpsim.live.groups import plain_errors
 from mcpsim.live.process import CLIENT_LANE, SERVER_LANE
 from mcpsim.recording import Recorder, Recording, Scribe
-from mcpsim.recording.run import single
 
 
 class Session(ABC):
@@ -65,14 +65,9 @@ class Session(ABC):
 
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[None]:
-        try:
+        with plain_errors():
             async with self._connection():
                 yield
-        except BaseExceptionGroup as group:
-            error = single(group)
-            if error is group:
-                raise
-            raise error from error.__cause__
 
     @abstractmethod
     def _connection(self) -> AbstractAsyncContextManager[None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from mcpsim import Recording
 from mcpsim.cli import COMMANDS, SERVERS, TRANSPORTS, main
 from mcpsim.course import STORIES
+from mcpsim.live import record
 from mcpsim.workbook.lab import lab_arguments
 
 
@@ -49,6 +52,10 @@ def test_every_command_explains_itself(command, capsys: pytest.CaptureFixture[st
         ["lab", "one", "two"],
         ["run", "no-such-story"],
         ["serve", "help-desk"],
+        ["serve", "help-desk", "--stdio", "--http", "0"],
+        ["serve", "help-desk", "--http", "65536"],
+        ["serve", "help-desk", "--http", "-1"],
+        ["serve", "help-desk", "--http", "http"],
     ],
 )
 def test_arguments_without_a_meaning_are_refused(
@@ -309,3 +316,31 @@ def test_a_server_that_does_not_exist_is_an_error(name: str, sentence: str, run,
     done = run(sys.executable, "-m", "mcpsim", "serve", name, "--stdio", cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stdout
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_serve_on_http_says_where_and_ends_by_the_rules(name: str) -> None:
+    words = [sys.executable, "-m", "mcpsim", "serve", name, "--http", "0", "--era", "both"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.fullmatch(r"Serving at (http://127\.0\.0\.1:[0-9]+/mcp) until Ctrl-C\.\n", line)
+        try:
+            assert found is not None, line
+            run = record(lambda client: client.discover(), url=found[1])
+            assert run.value.meta["io.modelcontextprotocol/serverInfo"]["name"] == name
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        assert process.stderr.read() == ""
+
+
+def test_serve_on_stdio_has_no_host(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "help-desk", "--stdio", "--host", "127.0.0.1"]) == 2
+    assert "--host is for --http" in capsys.readouterr().err
+
+
+def test_serve_on_an_address_that_is_not_ours_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    # An address for documentation, which no machine has.
+    assert main(["serve", "help-desk", "--http", "0", "--host", "192.0.2.1"]) == 2
+    assert "Nobody can listen on 192.0.2.1, port 0: " in capsys.readouterr().err

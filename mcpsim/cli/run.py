@@ -1,0 +1,118 @@
+"""`mcpsim run`: play a built-in story."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, get_args
+
+from mcpsim.cli.command import Command
+from mcpsim.course import STORIES
+from mcpsim.eras.revisions import ClientEra
+from mcpsim.errors import McpSimError
+from mcpsim.recording import Recording
+from mcpsim.transports.faults import Cut, Delay, Drop, Duplicate, Fault, Reorder
+from mcpsim.transports.link import Stdio, StreamableHttp
+
+
+def _declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("story", choices=STORIES, metavar="STORY", help="a name from `mcpsim stories`")
+    parser.add_argument(
+        "--era", choices=get_args(ClientEra), help="the client's era (default: the story's first)"
+    )
+    parser.add_argument("--transport", choices=TRANSPORTS, default="stdio", help="default: stdio")
+    parser.add_argument(
+        "--seed", type=_seed, default=0, help="where every random draw comes from (default: 0)"
+    )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        type=_fault,
+        dest="faults",
+        metavar="KIND:MESSAGE[:NTH]",
+        help=f"what goes wrong on the way: {', '.join(FAULTS)}; then a method, or 'result of METHOD', or '*' "
+        "for any message; then which one of them (default: the first). May be given again.",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="transcript", help="default: transcript")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write to a file, and print nothing")
+
+
+def _seed(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _fault(text: str) -> Fault:
+    kind, _, rest = text.partition(":")
+    message, _, nth = rest.partition(":")
+    if kind not in FAULTS or not message or not (nth or "1").isdecimal() or int(nth or "1") < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not KIND:MESSAGE[:NTH], such as drop:notifications/progress:2; "
+            f"kinds are {', '.join(FAULTS)}"
+        )
+    return FAULTS[kind](message, nth=int(nth or "1"))
+
+
+def _run(options: argparse.Namespace) -> int:
+    story = STORIES[options.story]
+    if options.era is not None and options.era not in story.eras:
+        raise McpSimError(f"{story.name} is played as {' or '.join(story.eras)}, not as {options.era}.")
+    run = story.play(
+        era=options.era,
+        transport=TRANSPORTS[options.transport](),
+        seed=options.seed,
+        faults=options.faults,
+        check=False,
+    )
+    content = FORMATS[options.format](run.recording)
+    try:
+        if options.save is not None:
+            options.save.write_bytes(content)
+        else:
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+    except OSError as error:
+        raise McpSimError(f"The run cannot be written: {error}") from error
+    if run.error is not None:
+        print(f"The story ended in {type(run.error).__name__}: {run.error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _transcript(recording: Recording) -> bytes:
+    return f"{recording.transcript()}\n".encode()
+
+
+def _html(recording: Recording) -> bytes:
+    # The widgets are slow to import, and only this needs them.
+    from mcpsim.widgets import standalone_html
+
+    return standalone_html(recording).encode()
+
+
+def _svg(recording: Recording) -> bytes:
+    from mcpsim.widgets import still_svg
+
+    return still_svg(recording).encode()
+
+
+TRANSPORTS: Final[Mapping[str, Callable[[], Stdio | StreamableHttp]]] = {
+    "stdio": Stdio,
+    "http": StreamableHttp,
+}
+FAULTS: Final[Mapping[str, Callable[..., Fault]]] = {
+    "drop": Drop,
+    "delay": Delay,
+    "duplicate": Duplicate,
+    "reorder": Reorder,
+    "cut": Cut,
+}
+FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
+    "transcript": _transcript,
+    "jsonl": Recording.to_jsonl,
+    "svg": _svg,
+    "html": _html,
+}
+RUN: Final = Command("run", "Play a built-in story.", _declare, _run)

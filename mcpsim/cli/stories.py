@@ -1,0 +1,24 @@
+"""`mcpsim stories`: the built-in stories, one a line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from mcpsim.cli.command import Command
+from mcpsim.course import STORIES as BUILT_IN
+
+
+def _declare(parser: argparse.ArgumentParser) -> None:
+    del parser  # The list takes no arguments.
+
+
+def _run(options: argparse.Namespace) -> int:
+    del options
+    width = max(map(len, BUILT_IN))
+    for name, story in BUILT_IN.items():
+        print(f"{name:{width}}  {story.what} ({', '.join(story.eras)})")
+    return 0
+
+
+STORIES: Final = Command("stories", "List the built-in stories.", _declare, _run)
