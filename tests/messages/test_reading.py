@@ -162,7 +162,8 @@ def test_a_depth_that_not_every_python_can_read_cannot_be_asked_for(depth: int) 
 
 
 def test_reading_with_a_stack_that_is_nearly_full_is_an_error_and_no_crash() -> None:
-    data = b"[" * 64 + b"]" * 64
+    # The blank keeps it from being read without Python's own stack.
+    data = b"[" * 64 + b" " + b"]" * 64
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack(0)) + 50)
     try:
@@ -171,6 +172,28 @@ def test_reading_with_a_stack_that_is_nearly_full_is_an_error_and_no_crash() -> 
     finally:
         sys.setrecursionlimit(usual)
     assert seen == read_json(data) or "than this Python can read" in seen
+
+
+@pytest.mark.parametrize("depth", [64, 199, 200, 201, 254, 255, 256, 500])
+def test_what_is_too_deep_for_the_quick_reading_is_read_all_the_same(depth: int) -> None:
+    data = b'{"a":' * (depth - 1) + b"[]" + b"}" * (depth - 1)
+    value = read_json(data, Limits(max_depth=500))
+    for _ in range(depth - 1):
+        value = value["a"]
+    assert value == []
+    twice = data.replace(b"[]", b'{"a":1,"a":1}')
+    assert "stands twice" in refusal(twice, Limits(max_depth=500)).message
+
+
+@pytest.mark.parametrize("pad", [b"", b'"' + b"x" * 1000 + b'",'])
+@pytest.mark.parametrize("digits", [30, 31, 32, 40, 400, 5000])
+def test_the_digits_of_a_number_are_bounded_in_short_and_long_texts(digits: int, pad: bytes) -> None:
+    limits = Limits(max_digits=digits)
+    assert read_json(b"[" + pad + b"9" * min(digits, 4000) + b"]", limits) is not None
+    assert f"more than {digits} digits" in refusal(b"[" + pad + b"9" * (digits + 1) + b"]", limits).message
+    assert "digits" in refusal(b"[" + pad + b"0." + b"3" * digits + b"]", limits).message
+    # In a string they are no number.
+    assert read_json(b'["' + b"9" * 6000 + b'"]', limits) == ["9" * 6000]
 
 
 def array_of(count: int, member: bytes) -> bytes:
@@ -341,6 +364,18 @@ VALUES = st.recursive(
     max_leaves=15,
 )
 
+UNICODE_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text('abc:"{', max_size=3), inner, max_size=4)
+    ),
+    max_leaves=15,
+)
+
 
 def only_a_malformed_message(data: bytes, limits: Limits) -> None:
     for read in (read_json, read_message, read_batch):
@@ -377,12 +412,24 @@ def test_a_message_with_a_few_bytes_changed_gives_a_message_or_a_malformed_messa
     only_a_malformed_message(bad, Limits())
 
 
-@given(JSON_LIKE | VALUES.map(json.dumps))
+def compact(value: Any) -> str:
+    """As most peers write it, and as nothing is read more quickly."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+TEXTS = JSON_LIKE | VALUES.map(json.dumps) | UNICODE_VALUES.map(compact)
+
+
+@given(TEXTS)
 @settings(max_examples=800)
 @example('{"a":{"a":{"a":{"a":{}}}}}')
 @example('{"a":1,"a":1}')
 @example("[1e999]")
 @example("0" * 50)
+@example('{"a":{"b":1,"b":1}}')
+@example('{"a":1,"\\u0061":1}')
+@example("[-0,-0.0,1e5,100000.0,1e16,1e+16]")
+@example("1e400")
 def test_the_fast_and_the_precise_reading_agree(text: str) -> None:
     try:
         value = read_json(text.encode(), TIGHT)
@@ -390,10 +437,11 @@ def test_the_fast_and_the_precise_reading_agree(text: str) -> None:
         assert first_fault(text, TIGHT) is not None
     else:
         assert first_fault(text, TIGHT) is None
-        assert value == json.loads(text)
+        # Not `==`, for which 1 is True and 1.0, and 0.0 is -0.0.
+        assert repr(value) == repr(json.loads(text))
 
 
-@given(JSON_LIKE | VALUES.map(json.dumps))
+@given(TEXTS)
 @settings(max_examples=300)
 def test_only_what_the_standard_library_reads_is_read_and_only_for_a_reason_not(text: str) -> None:
     doubles: list[Any] = []

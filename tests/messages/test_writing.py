@@ -302,6 +302,35 @@ def test_any_value_is_written_exactly_or_refused(value: Any) -> None:
     else:
         assert can_be_json(value)
         assert read_json(data) == json.loads(json.dumps(value))
+        assert data == as_the_standard_library(value)
+
+
+def as_the_standard_library(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def test_every_character_is_written_as_the_standard_library_writes_it() -> None:
+    for plane in range(0, 0x110000, 0x10000):
+        text = "".join(map(chr, range(plane, plane + 0x10000))).encode("utf-8", "ignore").decode()
+        assert write_json([text, {text: text}]) == as_the_standard_library([text, {text: text}])
+
+
+@pytest.mark.parametrize(
+    "value", [2**63, -(2**63), -(2**63) - 1, 10**400, 10**639, 10**640, 10**4299, -0.0, 1e16]
+)
+def test_numbers_are_written_as_the_standard_library_writes_them(value: float) -> None:
+    assert write_json([value, True]) == as_the_standard_library([value, True])
+    assert write_json({"a": value}) == as_the_standard_library({"a": value})
+
+
+@pytest.mark.parametrize("depth", [1, 200, 254, 255, 256, 500])
+def test_a_deep_value_is_written(depth: int) -> None:
+    assert write_json(nested(depth)) == b"[" * depth + b"1" + b"]" * depth
+
+
+@pytest.mark.parametrize("make", [Size, Word, str, int])
+def test_a_class_derived_from_what_json_has_is_written_alike(make: Any) -> None:
+    assert write_json([make(1)]) == as_the_standard_library([make(1)])
 
 
 def can_be_json(value: Any) -> bool:
