@@ -10,33 +10,29 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from random import Random
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import anyio
-from anyio.abc import TaskGroup
 
 from mcpsim.client.client import Client
-from mcpsim.client.http import HttpWire
-from mcpsim.client.stdio import StdioWire
-from mcpsim.client.wire import Wire
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import Deadlock, SimulationError
-from mcpsim.recording import Recorder, Recording, Scribe
+from mcpsim.gateway.gateway import Gateway
+from mcpsim.recording import Recorder, Recording
 from mcpsim.recording.events import NOTE, Event
 from mcpsim.recording.run import Run, single, title_of
-from mcpsim.server.http import HttpServing
 from mcpsim.server.server import Server
-from mcpsim.server.stdio import StdioServing
-from mcpsim.simulation.loop import PROGRESS_LIMIT, STEP_BUDGET, VirtualTimeLoop
+from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
+from mcpsim.simulation.tokens import SeededTokens
 from mcpsim.simulation.watchdog import LIMIT_S
+from mcpsim.simulation.world import CLIENT_LANE, SERVER_LANE, Cast, Host, World
 from mcpsim.transports.faults import Fault, FaultPlan
-from mcpsim.transports.link import HttpLink, Stdio, StreamableHttp, Wiring, stdio_pair
+from mcpsim.transports.link import Stdio, StreamableHttp, Wiring
 
 Story = Callable[..., Awaitable[Any]]
 Clients = Client | Mapping[str, Client] | None
-SERVER_LANE = "server"
-CLIENT_LANE = "client"
+# A call is four of them, and eight through a gateway.
+EVENT_LIMIT: Final = 1_000_000
 
 
 def simulate(
@@ -45,6 +41,8 @@ def simulate(
     server: Server,
     client: Clients = None,
     transport: Stdio | StreamableHttp | None = None,
+    gateway: Gateway | None = None,
+    replicas: int = 1,
     era: ClientEra | None = None,
     seed: int | str = 0,
     faults: Sequence[Fault] = (),
@@ -53,16 +51,21 @@ def simulate(
     title: str | None = None,
     step_budget: int = STEP_BUDGET,
     step_limit_s: float = LIMIT_S,
-    event_limit: int = PROGRESS_LIMIT,
+    event_limit: int = EVENT_LIMIT,
 ) -> Run:
     """Play `story` and return what happened.
 
     Args:
         story: an async function that plays the client's part. It is called with the client, or with each
-            client in order where there are several.
+            client in order where there are several. Where it takes a keyword-only argument `host`, that is
+            what the host program can do: start a server process again (see `Host`).
         server: the server; it may serve many runs.
         client: the client's description; or several by the name of their lane; None for a plain one.
-        transport: `Stdio()` (the default) or `StreamableHttp()`, with latency.
+        transport: `Stdio()` or `StreamableHttp()`, with latency; by default the first, and the second where
+            there is a gateway.
+        gateway: an HTTP intermediary between the clients and the server, or None.
+        replicas: how many processes of the server there are behind the gateway. Sessions and subscriptions
+            belong to one of them; what the handlers keep, they share.
         era: the era of a plain client: "modern" (the default), "legacy" or "auto". Not beside `client`.
         seed: where every random draw comes from.
         faults: what goes wrong on the way.
@@ -75,6 +78,7 @@ def simulate(
 
     Raises:
         Deadlock, Stuck, RealWorldCall: the simulation cannot go on; the text says why.
+        ValueError: the arguments do not go together, as a gateway on stdio; the text says why.
         Exception: whatever the story raises, unless `check` is false.
     """
     simulation = Simulation(
@@ -82,6 +86,8 @@ def simulate(
         server=server,
         client=client,
         transport=transport,
+        gateway=gateway,
+        replicas=replicas,
         era=era,
         seed=seed,
         faults=faults,
@@ -110,6 +116,8 @@ class Simulation:
         server: Server,
         client: Clients = None,
         transport: Stdio | StreamableHttp | None = None,
+        gateway: Gateway | None = None,
+        replicas: int = 1,
         era: ClientEra | None = None,
         seed: int | str = 0,
         faults: Sequence[Fault] = (),
@@ -117,7 +125,7 @@ class Simulation:
         title: str | None = None,
         step_budget: int = STEP_BUDGET,
         step_limit_s: float = LIMIT_S,
-        event_limit: int = PROGRESS_LIMIT,
+        event_limit: int = EVENT_LIMIT,
     ) -> None:
         if client is not None and era is not None:
             raise ValueError("Say the era in the client's description: Client(era=...).")
@@ -128,14 +136,13 @@ class Simulation:
             )
         named = described if isinstance(described, Mapping) else {CLIENT_LANE: described}
         self._clients = {lane: one.fresh() for lane, one in named.items()}
-        if not self._clients or SERVER_LANE in self._clients:
-            raise ValueError(f"There must be a client, and none may be named {SERVER_LANE!r}.")
+        if transport is None:
+            transport = Stdio() if gateway is None else StreamableHttp()
+        self._cast = Cast(server, transport, gateway, replicas)
+        self._cast.check_clients(tuple(self._clients))
         self._story = story
-        self._server = server
-        self._transport = transport if transport is not None else Stdio()
         self._seed = seed
         self._connect = connect
-        self._token_counts: dict[str, int] = {}
         self._loop = VirtualTimeLoop(
             step_budget=step_budget,
             step_limit_s=step_limit_s,
@@ -143,18 +150,20 @@ class Simulation:
             progress_limit=event_limit,
         )
         self._recorder = Recorder(self._loop.microseconds)
-        self._plan = FaultPlan(tuple(faults))
+        self._plan = FaultPlan(tuple(faults), tuple(self._clients))
+        self._cast.check_crashes(self._plan.crashes)
         self._wiring = Wiring(
-            self._loop.microseconds, self._loop.set_alarm, self._recorder, self._transport, self._plan, seed
+            self._loop.microseconds, self._loop.set_alarm, self._recorder, transport, self._plan, seed
         )
         self._header: dict[str, Any] = {
             "title": title or title_of(story),
-            "parties": [*self._clients, SERVER_LANE],
-            "transport": self._transport.name,
+            "parties": [*self._clients, *self._cast.lanes],
+            "transport": transport.name,
             "era": {lane: one.preferred_era for lane, one in self._clients.items()},
             "server_era": server.era,
             "seed": seed,
             "faults": [fault.describe() for fault in faults],
+            **self._cast.describe(),
             "source": "simulation",
         }
         self._main: asyncio.Task[Any] | None = None
@@ -281,19 +290,20 @@ class Simulation:
 
     def _note_who_waits(self) -> None:
         waiting = self._loop.waiting()
-        lane = SERVER_LANE if SERVER_LANE in waiting else next(iter(self._clients))
+        lane = self._cast.servers[0] if SERVER_LANE in waiting else next(iter(self._clients))
         self._recorder.note(lane, f"The run ends here, because nothing more can happen. Waiting: {waiting}.")
 
     async def _play(self) -> None:
         async with anyio.create_task_group() as tasks:
-            endpoint = self._endpoint()
+            world = World(self._cast, self._wiring, SeededTokens(self._seed), tasks)
+            world.start()
             async with AsyncExitStack() as stack:
                 for lane, client in self._clients.items():
-                    wire, scribe = self._wire(lane, client, tasks, endpoint)
+                    wire, scribe = world.wire(lane, client)
                     await stack.enter_async_context(client.attached(wire, scribe))
-                await self._tell()
+                await self._tell(world)
 
-    async def _tell(self) -> None:
+    async def _tell(self, world: World) -> None:
         # An error of the story does not tear the peers down: they close their connections as they always do,
         # and the recording shows it.
         clients = self._clients.values()
@@ -301,7 +311,7 @@ class Simulation:
             if self._connect:
                 for client in clients:
                     await client.connect()
-            value = self._story(*clients)
+            value = self._story(*clients, **self._beside(world))
             if inspect.isawaitable(value):
                 value = await value
         except Exception as error:
@@ -309,40 +319,16 @@ class Simulation:
         else:
             self._told = _Told(value)
 
-    def _endpoint(self) -> HttpServing | None:
-        if not isinstance(self._transport, StreamableHttp):
-            return None
-        return HttpServing(
-            self._server,
-            scribe=Scribe(self._recorder, SERVER_LANE),
-            tokens=self._token,
-            principal_of=lambda headers: (headers.get("Authorization") or "").removeprefix("Bearer "),
-        )
-
-    def _wire(
-        self, lane: str, client: Client, tasks: TaskGroup, endpoint: HttpServing | None
-    ) -> tuple[Wire, Scribe]:
-        if endpoint is not None:
-            link = HttpLink(self._wiring, lane, SERVER_LANE, endpoint.handle, tasks)
-            scribe = Scribe(self._recorder, lane, link.connection)
-            return HttpWire(link, scribe, principal=client.principal), scribe
-        ours, theirs, connection = stdio_pair(self._wiring, lane, SERVER_LANE)
-        serving = StdioServing(
-            self._server,
-            theirs,
-            scribe=Scribe(self._recorder, SERVER_LANE, connection),
-            tokens=self._token,
-            principal=client.principal,
-        )
-        tasks.start_soon(serving.run, name=f"server: connection {connection}")
-        scribe = Scribe(self._recorder, lane, connection)
-        return StdioWire(ours, scribe), scribe
-
-    def _token(self, purpose: str) -> str:
-        """The next token for a purpose: hexadecimal, from the seed."""
-        n = self._token_counts.get(purpose, 0) + 1
-        self._token_counts[purpose] = n
-        return f"{Random(f'{self._seed}:token:{purpose}:{n}').getrandbits(128):032x}"
+    def _beside(self, world: World) -> dict[str, Any]:
+        """What the story gets beside the clients."""
+        try:
+            parameter = inspect.signature(self._story).parameters.get("host")
+        except (TypeError, ValueError):
+            # Some callables do not tell their parameters.
+            return {}
+        if parameter is None or parameter.kind is not parameter.KEYWORD_ONLY:
+            return {}
+        return {"host": Host(world, self._clients, connect=self._connect)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,127 @@
+"""The gateway's memory of public results: the one part of it that reads bodies.
+
+Whoever processes a body must compare the headers with it; where they differ, the request is the server's to
+refuse, and nothing of it is looked up or kept.
+https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
+https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, cast
+
+from mcpsim.eras import modern
+from mcpsim.eras.revisions import era_of
+from mcpsim.errors import INVALID_PARAMS, MalformedMessage, ProtocolError
+from mcpsim.gateway.gateway import Gateway
+from mcpsim.messages import ErrorResponse, Request, Response, read_message
+from mcpsim.transports.http import (
+    EVENT_STREAM_TYPE,
+    JSON_TYPE,
+    METHOD_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    Headers,
+    HttpHead,
+    HttpRequest,
+    accepts,
+    origin_allowed,
+)
+from mcpsim.utilities.caching import CACHEABLE, Cache, Entry
+
+OK: Final = 200
+
+
+class Asked(NamedTuple):
+    """A request whose answer may be kept.
+
+    Attributes:
+        found: what is kept for it and fresh, or None.
+    """
+
+    request: Request
+    found: Entry | None
+
+
+class SharedCache:
+    """Public results, for everybody.
+
+    Args:
+        gateway: whose rules hold.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._cache = Cache(gateway.max_entries)
+
+    def look_up(self, request: HttpRequest, now_ms: float) -> Asked | None:
+        """Find an answer; None where the request is none whose answer could be kept.
+
+        Its headers decide whether its body is looked at.
+        """
+        headers = request.headers
+        if request.method != "POST" or headers.get(METHOD_HEADER) not in CACHEABLE:
+            return None
+        # Older servers do not compare headers with bodies, and their results say nothing of caching.
+        if era_of(headers.get(PROTOCOL_VERSION_HEADER) or "") != "modern" or not _passes(headers):
+            return None
+        asked = _admitted(request)
+        if asked is None:
+            return None
+        # Everything in here is for everybody: there is no principal in the key.
+        entry = self._cache.get(asked.method, asked.params, now_ms)
+        return Asked(asked, entry if entry is not None and entry.is_fresh(now_ms) else None)
+
+    def answer(self, asked: Asked, now_ms: float) -> Response | None:
+        """The answer out of the cache, or None."""
+        if asked.found is None:
+            return None
+        return Response(asked.request.id, self._gateway.served(asked.found, now_ms))
+
+    def take(self, asked: Asked, head: HttpHead, body: bytes, now_ms: float) -> bool:
+        """Look at the server's answer, and keep it if it may be kept. Whether anything changed here."""
+        try:
+            answer = read_message(body)
+        except MalformedMessage:
+            return False
+        request = asked.request
+        if isinstance(answer, ErrorResponse):
+            return answer.code == INVALID_PARAMS and self._drop_pages(request)
+        if not isinstance(answer, Response) or answer.id != request.id or head.status != OK:
+            return False
+        if not self._gateway.may_share(answer.result):
+            return False
+        entry = self._cache.store(request.method, request.params, answer.result, now_ms)
+        return entry is not None
+
+    def _drop_pages(self, request: Request) -> bool:
+        """Where a cursor that one of the pages gave out is not valid any more, forget all of them.
+
+        Any other cursor is somebody's mistake, and nobody else shall suffer from it.
+        """
+        cursor = (request.params or {}).get("cursor")
+        pages = [entry for entry in self._cache.entries() if entry.method == request.method]
+        known = cursor is not None and any(cursor == page.result.get("nextCursor") for page in pages)
+        return known and self._cache.drop_pages(request.method) > 0
+
+    def rows(self, now_ms: float) -> list[dict[str, Any]]:
+        """What is kept, as rows for a picture."""
+        return self._cache.snapshot(now_ms)
+
+
+def _passes(headers: Headers) -> bool:
+    """Whether a server would take in a request with these headers."""
+    content_type = (headers.get("Content-Type") or "").split(";")[0].strip().lower()
+    both = accepts(headers, JSON_TYPE) and accepts(headers, EVENT_STREAM_TYPE)
+    return both and content_type == JSON_TYPE and origin_allowed(headers)
+
+
+def _admitted(request: HttpRequest) -> Request | None:
+    """The request in a body, where the first four steps of a server have nothing against it."""
+    # None of these steps asks the server anything.
+    visit = modern.Visit(cast("modern.Service", None), request.body, request.headers)
+    try:
+        for step in (modern.parse_envelope, modern.check_request, modern.read_meta, modern.compare_headers):
+            step(visit)
+    except ProtocolError:
+        return None
+    return visit.request
