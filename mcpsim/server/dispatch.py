@@ -14,6 +14,7 @@ import anyio
 
 from mcpsim.eras import legacy, modern
 from mcpsim.eras.capabilities import missing_capabilities
+from mcpsim.eras.methods import method as method_row
 from mcpsim.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -35,7 +36,8 @@ from mcpsim.messages import (
     write_message,
 )
 from mcpsim.recording.scribe import Scribe
-from mcpsim.server.context import Context, Send
+from mcpsim.server.asking import Clock, Desk, Pause, Round, pause_in
+from mcpsim.server.context import Asked, Context, Send
 from mcpsim.server.server import Server
 
 Answer = Response | ErrorResponse
@@ -44,18 +46,33 @@ Tokens = Callable[[str], str]
 """Makes an unguessable token for a purpose. In a simulation it comes from the seed."""
 
 
+def current_ms() -> int:
+    """The time of the event loop in whole milliseconds: the virtual one in a simulation."""
+    return int(anyio.current_time() * 1000)
+
+
 @dataclass(slots=True)
 class Flight:
-    """A request that is being worked on."""
+    """A request that is being worked on.
+
+    Attributes:
+        round: what earlier rounds of it brought, where the request says that there were some.
+    """
 
     id: RequestId
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     context: Context | None = None
+    round: Round | None = None
 
-    def cancel(self) -> None:
-        """Stop the work; nothing more is sent for this request."""
+    def cancel(self, *, gone: bool = False) -> None:
+        """Stop the work; nothing more is sent for this request but the withdrawal of its questions.
+
+        Args:
+            gone: whether there is nobody any more to send even that to.
+        """
         if self.context is not None:
             self.context.silent = True
+            self.context.gone = gone
         self.scope.cancel()
 
 
@@ -68,35 +85,34 @@ class Questions:
         default_factory=dict[RequestId, tuple[anyio.Event, list[Answer]]]
     )
 
-    async def ask(
-        self, context: Context, method: str, params: dict[str, Any] | None, timeout_s: float
-    ) -> dict[str, Any]:
-        """Send a request in the course of another one, and wait for its result.
+    async def ask(self, context: Context, requests: Asked, timeout_s: float) -> list[Answer]:
+        """Send requests in the course of another one, and wait for all their answers.
 
         Raises:
-            RequestTimeout: no answer within `timeout_s` seconds.
-            ProtocolError: the client answered with an error.
+            RequestTimeout: not all were answered within `timeout_s` seconds; the others are withdrawn.
         """
-        id, self.next_id = self.next_id, self.next_id + 1
-        answered, answers = anyio.Event(), list[Answer]()
-        self.waiting[id] = (answered, answers)
+        asked: dict[RequestId, str] = {}
         try:
             with anyio.move_on_after(timeout_s):
-                await context.send(write_message(Request(id, method, params)))
                 try:
-                    await answered.wait()
+                    for method, params in requests:
+                        id, self.next_id = self.next_id, self.next_id + 1
+                        asked[id] = method
+                        self.waiting[id] = (anyio.Event(), [])
+                        await context.send(write_message(Request(id, method, params)))
+                    for id in asked:
+                        await self.waiting[id][0].wait()
                 except anyio.get_cancelled_exc_class():
-                    if not answers:
-                        await _withdraw(context, id)
+                    for id in asked:
+                        if not self.waiting[id][1]:
+                            await _withdraw(context, id)
                     raise
         finally:
-            del self.waiting[id]
-        if not answers:
-            raise RequestTimeout(f"No answer to {method} #{id} within {timeout_s:g} s; it was cancelled.")
-        answer = answers[0]
-        if isinstance(answer, ErrorResponse):
-            raise ProtocolError(answer.code, answer.message, answer.data)
-        return answer.result
+            answers = {id: self.waiting.pop(id)[1] for id in asked}
+        late = [f"{method} #{id}" for id, method in asked.items() if not answers[id]]
+        if late:
+            raise RequestTimeout(f"No answer to {', '.join(late)} within {timeout_s:g} s; it was cancelled.")
+        return [answers[id][0] for id in asked]
 
     def take(self, answer: Answer) -> bool:
         """Hand an answer to whoever waits for it; False where nobody does."""
@@ -109,10 +125,12 @@ class Questions:
 
 
 async def _withdraw(context: Context, id: RequestId) -> None:
-    # Where the client itself ended the request that this belongs to, `notify` sends nothing.
+    if context.gone:
+        return
     with anyio.CancelScope(shield=True):
         try:
-            await context.notify("notifications/cancelled", {"requestId": id})
+            # Also where the request that it belongs to is over: a question that nobody needs is still open.
+            await context.send(write_message(Notification("notifications/cancelled", {"requestId": id})))
         except ConnectionClosed:
             context.note(f"The cancellation of #{id} could not be sent: the connection is gone.")
 
@@ -121,13 +139,16 @@ async def _withdraw(context: Context, id: RequestId) -> None:
 class Dispatcher:
     """Runs admitted requests of one connection or endpoint.
 
-    `flights` holds the requests in work by id; it is empty whenever nothing is in work.
+    Attributes:
+        flights: the requests in work by id; empty whenever nothing is in work.
+        clock: the time in whole milliseconds. Servers that stand in for one another need the same.
     """
 
     server: Server
     scribe: Scribe
     tokens: Tokens
     flights: dict[RequestId, Flight] = field(default_factory=dict[RequestId, Flight])
+    clock: Clock = current_ms
 
     def take_off(self, id: RequestId) -> Flight:
         """Enter a request in the table of those in work.
@@ -158,10 +179,10 @@ class Dispatcher:
     def cancel_all(self) -> None:
         """Stop all work, in request order."""
         for flight in tuple(self.flights.values()):
-            flight.cancel()
+            flight.cancel(gone=True)
 
     def admit(self, visit: modern.Visit) -> Flight:
-        """Steps 1 to 7 of a modern request.
+        """Steps 1 to 7 of a modern request, and the check of what it says about rounds before it.
 
         Raises:
             ProtocolError: the request is refused.
@@ -172,7 +193,29 @@ class Dispatcher:
             raise
         except Exception as error:
             raise self._own_fault(visit.request.method, error) from error
-        return self.take_off(visit.request.id)
+        flight = self.take_off(visit.request.id)
+        if "requestState" in visit.params or "inputResponses" in visit.params:
+            try:
+                flight.round = self._begin_round(visit)
+            except ProtocolError:
+                del self.flights[flight.id]
+                raise
+        return flight
+
+    def _begin_round(self, visit: modern.Visit) -> Round | None:
+        method = visit.request.method
+        row = method_row(method, visit.version)
+        if row is None or not row.may_ask:
+            self.scribe.note(f"{method} never asks; what it carries as an answer is left aside.")
+            return None
+        return self._desk().begin(visit.principal, method, visit.params, visit.version, self.scribe.note)
+
+    def _desk(self) -> Desk:
+        server = self.server
+        keeper = server.state_keepers.of(self.scribe.recorder, self.tokens)
+        return Desk(
+            server.name, keeper, server.state_ttl_ms, server.single_use_state, self.clock, self.tokens
+        )
 
     async def modern(
         self, visit: modern.Visit, flight: Flight, send: Send, exchange: int = 0
@@ -182,6 +225,7 @@ class Dispatcher:
         if self._called_off(flight):
             return None
         visit.context = flight.context = Context(
+            server=self.server,
             id=request.id,
             method=request.method,
             era="modern",
@@ -192,9 +236,17 @@ class Dispatcher:
             send=send,
             note=self.scribe.note,
             tokens=self.tokens,
+            clock=self.clock,
+            round=flight.round,
         )
+
+        def pause(pause: Pause) -> Mapping[str, Any]:
+            round_ = visit.context.round or Round(visit.version, self.scribe.note)
+            asked = self._desk().end(round_, pause, visit.principal, request.method, visit.params)
+            return modern.complete(asked, visit)
+
         try:
-            return await self._run(flight, request, modern.run_handler(visit), exchange)
+            return await self._run(flight, request, modern.run_handler(visit), exchange, pause)
         finally:
             modern.forget(visit)
 
@@ -212,10 +264,11 @@ class Dispatcher:
         if self._called_off(flight):
             return None
 
-        async def ask(method: str, params: dict[str, Any] | None, timeout_s: float) -> dict[str, Any]:
-            return await questions.ask(context, method, params, timeout_s)
+        async def ask(requests: Asked, timeout_s: float) -> list[Answer]:
+            return await questions.ask(context, requests, timeout_s)
 
         context = flight.context = Context(
+            server=self.server,
             id=request.id,
             method=request.method,
             era="legacy",
@@ -226,7 +279,9 @@ class Dispatcher:
             send=send,
             note=self.scribe.note,
             tokens=self.tokens,
-            ask=ask,
+            clock=self.clock,
+            questions=ask,
+            session=session,
         )
         try:
             work = self._legacy_work(session, request, principal, context)
@@ -269,7 +324,12 @@ class Dispatcher:
         return True
 
     async def _run(
-        self, flight: Flight, request: Request, work: Awaitable[Mapping[str, Any]], exchange: int
+        self,
+        flight: Flight,
+        request: Request,
+        work: Awaitable[Mapping[str, Any]],
+        exchange: int,
+        pause: Callable[[Pause], Mapping[str, Any]] | None = None,
     ) -> Answer | None:
         name = request.method
         if name == "tools/call" and request.params is not None:
@@ -294,6 +354,12 @@ class Dispatcher:
                     # Nobody has cancelled this request: the handler awaited something of its own that was.
                     scribe.note(f"{name} let the cancellation of something else out.")
                     answer = ErrorResponse(request.id, INTERNAL_ERROR, "Internal error")
+                except (Pause, BaseExceptionGroup) as error:
+                    found = pause_in(error)
+                    if found is None or pause is None:
+                        raise
+                    answer = self._paused(request.id, name, found, pause)
+                    outcome = "input required"
         finally:
             self.flights.pop(request.id, None)
             if flight.context is not None:
@@ -305,6 +371,14 @@ class Dispatcher:
             return None
         scribe.finished(name, request.id, exchange, outcome)
         return answer
+
+    def _paused(
+        self, id: RequestId, name: str, pause: Pause, end: Callable[[Pause], Mapping[str, Any]]
+    ) -> Answer:
+        try:
+            return Response(id, dict(end(pause)))
+        except Exception as error:
+            return ErrorResponse(id, INTERNAL_ERROR, self._own_fault(name, error).message)
 
     def _own_fault(self, name: str, error: Exception) -> ProtocolError:
         """The error for a fault of our own. What went wrong is for the recording, not for the client."""

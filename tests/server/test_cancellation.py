@@ -411,13 +411,23 @@ def test_a_request_that_was_answered_in_the_same_moment_is_not_withdrawn() -> No
     assert not any("nobody waits" in note for note in said.notes)
 
 
-def test_nothing_is_withdrawn_where_the_client_cancelled_the_whole_request() -> None:
+def test_the_question_is_withdrawn_too_where_the_client_cancelled_the_whole_request() -> None:
     async def wait(context: Context) -> str:
         await context.ping()
         return "there"
 
     cancel = notification("notifications/cancelled", {"requestId": 5})
     said = talk(asking(wait), *opening(), legacy(5, "tools/call", call("ask")), 1.0, cancel)
+    assert methods_said(said) == ["open", "ping", "notifications/cancelled"]
+    assert said.values[2]["params"] == {"requestId": said.values[1]["id"]}
+
+
+def test_nothing_is_withdrawn_where_the_client_has_closed_the_connection() -> None:
+    async def wait(context: Context) -> str:
+        await context.ping()
+        return "there"
+
+    said = talk(asking(wait), *opening(), legacy(5, "tools/call", call("ask")), wait=1.0)
     assert methods_said(said) == ["open", "ping"]
 
 

@@ -1,0 +1,98 @@
+"""What a server may ask of a client in each revision: one table.
+
+How the questions travel is another matter: as requests of the server's own (legacy), or inside of an
+`input_required` result (modern).
+
+https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
+https://modelcontextprotocol.io/specification/2026-07-28/client/sampling
+https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mcp_types.methods import parse_client_result, parse_server_request
+
+from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS, MODERN_REVISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class AskingRules:
+    """What one revision lets a server ask for.
+
+    Attributes:
+        forms: whether there is elicitation at all, by form.
+        modes: whether an elicitation names its mode, and a client declares which modes it can do.
+        defaults: whether every kind of field may have a default. Before, only a boolean could.
+        choices: whether a form has titled and multiple choices (`oneOf`, arrays).
+        url: whether there is elicitation by URL.
+        elicitation_ids: whether an elicitation by URL has an id, `notifications/elicitation/complete`
+            follows, and an error (-32042) can ask for the visit.
+        sampling_tools: whether sampling may bring tools along.
+        context_capability: whether `includeContext` is only for clients that declare `sampling.context`.
+    """
+
+    forms: bool = False
+    modes: bool = False
+    defaults: bool = False
+    choices: bool = False
+    url: bool = False
+    elicitation_ids: bool = False
+    sampling_tools: bool = False
+    context_capability: bool = False
+
+
+_LATEST: Final = AskingRules(
+    forms=True,
+    modes=True,
+    defaults=True,
+    choices=True,
+    url=True,
+    sampling_tools=True,
+    context_capability=True,
+)
+
+RULES: Final[Mapping[str, AskingRules]] = {
+    "2024-11-05": AskingRules(),
+    "2025-03-26": AskingRules(),
+    "2025-06-18": AskingRules(forms=True),
+    "2025-11-25": replace(_LATEST, elicitation_ids=True),
+    "2026-07-28": _LATEST,
+}
+
+
+def rules_of(version: str) -> AskingRules:
+    """The rules of a revision; those of the latest one where nobody here knows it."""
+    return RULES.get(version, RULES[LATEST_MODERN])
+
+
+def parse_question(method: str, version: str, params: Mapping[str, Any] | None) -> Any:
+    """A question as a model of mcp-types, checked against the schema of its revision.
+
+    The modern schema has the same shapes without the envelope; the latest legacy row describes them.
+
+    Raises:
+        KeyError: there is no such question in the revision.
+        pydantic.ValidationError: its parameters are not valid.
+    """
+    return parse_server_request(method, _row(version), params)
+
+
+def parse_response(method: str, version: str, response: Mapping[str, Any]) -> Any:
+    """The response to a question as a model of mcp-types, checked in the same way.
+
+    Raises:
+        KeyError: there is no such question in the revision.
+        pydantic.ValidationError: the response is none to this question.
+    """
+    return parse_client_result(method, _row(version), response)
+
+
+def _row(version: str) -> str:
+    return version if version in LEGACY_REVISIONS else LATEST_LEGACY
+
+
+assert RULES.keys() == {*LEGACY_REVISIONS, *MODERN_REVISIONS}

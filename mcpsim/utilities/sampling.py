@@ -1,0 +1,42 @@
+"""The rules for the messages of a sampling request, which both sides check.
+
+https://modelcontextprotocol.io/specification/2026-07-28/client/sampling#message-content-constraints
+https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+
+def fault_of_messages(messages: Sequence[Mapping[str, Any]]) -> str:
+    """What is wrong with the order of tool uses and tool results, as a sentence; "" where nothing is.
+
+    A message with tool results holds nothing else. A message of the assistant with tool uses is followed by
+    one of the user that answers each of them, and nothing else.
+    """
+    open_uses: list[str] = []
+    for number, message in enumerate(messages, 1):
+        blocks = _blocks(message)
+        results = [str(block.get("toolUseId")) for block in blocks if block.get("type") == "tool_result"]
+        if results and (message.get("role") != "user" or len(results) < len(blocks)):
+            return (
+                f"message {number} mixes tool results with something else; they stand alone, from the user."
+            )
+        if sorted(results) != sorted(open_uses):
+            if open_uses:
+                return f"message {number} must answer the tool uses {', '.join(open_uses)}, and no others."
+            return f"message {number} has results of tool uses that are not in the message before it."
+        open_uses = [str(block.get("id")) for block in blocks if block.get("type") == "tool_use"]
+        if open_uses and message.get("role") != "assistant":
+            return f"message {number} has a tool use, and only the assistant uses tools."
+    if open_uses:
+        return f"no message answers the tool uses {', '.join(open_uses)}."
+    return ""
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    content: Any = message.get("content")
+    several = cast("list[Any]", content) if isinstance(content, list) else [content]
+    return [cast("Mapping[str, Any]", block) for block in several if isinstance(block, Mapping)]
