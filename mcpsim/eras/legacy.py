@@ -19,7 +19,7 @@ from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
-from mcpsim.eras.revisions import BATCHING_REVISIONS
+from mcpsim.eras.revisions import BATCHING_REVISIONS, LATEST_LEGACY
 from mcpsim.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ProtocolError
 from mcpsim.messages import Message, Notification, Request, RequestId
 
@@ -105,6 +105,16 @@ def next_step(phase: Phase, arrival: Arrival) -> tuple[Action, Phase]:
     return (Action.REFUSE if is_request else Action.IGNORE, phase)
 
 
+# Where a stream that can be resumed begins with an event that has an id and no data, and where a server may
+# close a connection before the answer, so that the client comes back for it. Clients of the revisions before
+# take empty data for a broken message.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+PRIMED_REVISIONS: Final = frozenset({LATEST_LEGACY})
+
+# How many resources a session may subscribe to.
+MAX_SUBSCRIPTIONS: Final = 10_000
+
+
 def choose_version(requested: str, supported: Sequence[str]) -> str:
     """The server's side of version negotiation: the requested revision if it is spoken, otherwise the
     server's latest legacy revision.
@@ -124,6 +134,8 @@ class Session:
         supported: the server's legacy revisions, the newest first.
         id: the session id that travels in an HTTP header, or "".
         used_ids: every request id so far; a requestor must not use one twice in a session.
+        log_level: the level that `logging/setLevel` set; None before, when the server decides what to send.
+        subscriptions: the URIs of the resources whose updates the client wants, in order.
     """
 
     supported: tuple[str, ...]
@@ -133,6 +145,9 @@ class Session:
     client_info: Mapping[str, Any] = field(default_factory=dict[str, Any])
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     used_ids: set[RequestId] = field(default_factory=set[RequestId])
+    log_level: str | None = None
+    subscriptions: dict[str, None] = field(default_factory=dict[str, None])
+    _resubscribed: int = 0
 
     def take(self, message: Message) -> Action:
         """Move by one message; returns what to do with it.
@@ -180,6 +195,33 @@ class Session:
         self.phase = Phase.INITIALIZING
         return self.version
 
+    def subscribe(self, uri: str) -> None:
+        """Take in `resources/subscribe`. Once more for the same resource changes nothing.
+
+        Raises:
+            ProtocolError: -32600, there are too many already.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
+        """
+        if uri not in self.subscriptions and len(self.subscriptions) >= MAX_SUBSCRIPTIONS:
+            raise ProtocolError(
+                INVALID_REQUEST, f"A session can subscribe to {MAX_SUBSCRIPTIONS} resources and no more."
+            )
+        if uri not in self.subscriptions:
+            self.subscriptions[uri] = None
+            self._resubscribed += 1
+
+    def unsubscribe(self, uri: str) -> None:
+        """Take in `resources/unsubscribe`. For a resource without subscription it changes nothing."""
+        if uri in self.subscriptions:
+            del self.subscriptions[uri]
+            self._resubscribed += 1
+
+    @property
+    def mark(self) -> tuple[Phase, str | None, int]:
+        """Equal before and after a message where it changed nothing of what the session remembers."""
+        return self.phase, self.log_level, self._resubscribed
+
     @property
     def batches(self) -> bool:
         """Whether the negotiated revision knows batches."""
@@ -194,6 +236,10 @@ class Session:
             state["version"] = self.version
             state["client"] = dict(self.client_info)
             state["client capabilities"] = dict(self.capabilities)
+        if self.log_level is not None:
+            state["log level"] = self.log_level
+        if self.subscriptions:
+            state["resource subscriptions"] = list(self.subscriptions)
         return state
 
 
