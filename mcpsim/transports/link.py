@@ -483,20 +483,31 @@ class HttpLink:
     Args:
         handle: the endpoint.
         tasks: where the endpoint's work on each request runs.
+        label: what the draws of this link are keyed by, where there are several between the same two.
     """
 
-    def __init__(self, wiring: Wiring, client: str, server: str, handle: Handle, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        wiring: Wiring,
+        client: str,
+        server: str,
+        handle: Handle,
+        tasks: TaskGroup,
+        *,
+        label: str = "",
+    ) -> None:
         self._wiring = wiring
         self._client = client
         self._server = server
         self._handle = handle
         self._tasks = tasks
         self._keys = Keys()
+        self._label = label or f"{client}-{server}"
         self.connection = wiring.recorder.new_connection()
 
     async def open(self, request: HttpRequest) -> Exchange:
         """Send a request; the endpoint works on it in a task of its own."""
-        label = f"{self._client}-{self._server}"
+        label = self._label
         if self._wiring.transport.jitter_ms:
             label += f":{self._keys.next(request.body)}"
         opened = self._exchange(label)
