@@ -240,13 +240,17 @@ class Line:
 
     Args:
         client: the lane that asks.
+        behalf: for whom it asks, where it is a gateway.
     """
 
-    def __init__(self, wiring: Wiring, client: str, process: HttpProcess, tasks: TaskGroup) -> None:
+    def __init__(
+        self, wiring: Wiring, client: str, process: HttpProcess, tasks: TaskGroup, behalf: str = ""
+    ) -> None:
         self._wiring = wiring
         self._process = process
         self._refused = 0
-        self._link = HttpLink(wiring, client, process.lane, self._handle, tasks)
+        self._label = f"{behalf}-{client}-{process.lane}" if behalf else f"{client}-{process.lane}"
+        self._link = HttpLink(wiring, client, process.lane, self._handle, tasks, label=self._label)
         self.client = client
         self.connection = self._link.connection
 
@@ -277,8 +281,8 @@ class Line:
             head=plain_head(request),
         )
         self._refused += 1
-        label = f"{self.client}-{lane}:{TO_SERVER}"
-        await anyio.sleep(self._wiring.travel_us(label, f"refused {self._refused}") / 1_000_000)
+        travel_us = self._wiring.travel_us(f"{self._label}:{TO_SERVER}", f"refused {self._refused}")
+        await anyio.sleep(travel_us / 1_000_000)
         recorder.dropped(frame, self.client, lane, _REFUSED, connection=self.connection, exchange=exchange)
         raise ConnectionClosed(f"The connection to {lane} was refused: nobody listens there.")
 

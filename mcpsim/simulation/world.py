@@ -183,7 +183,8 @@ class World:
         line = self._lines.get((client, server))
         if line is None:
             process = self._servers[server]
-            line = self._lines[client, server] = Line(self.wiring, GATEWAY_LANE, process, self.tasks)
+            line = Line(self.wiring, GATEWAY_LANE, process, self.tasks, behalf=client)
+            self._lines[client, server] = line
         return line
 
 
