@@ -41,6 +41,7 @@ from mcpsim.messages.meta import (
     SERVER_INFO,
 )
 from mcpsim.transports.http import Headers, header_problems
+from mcpsim.utilities.parameter_headers import ParameterHeader, header_faults
 
 SPEC: Final = f"https://modelcontextprotocol.io/specification/{LATEST_MODERN}"
 
@@ -77,6 +78,10 @@ class Service(Protocol):
 
     def required_capabilities(self, request: Request) -> Mapping[str, Any]:
         """The client capabilities without which this request cannot be processed."""
+        ...
+
+    def parameter_headers(self, request: Request) -> tuple[ParameterHeader, ...]:
+        """The arguments of this request that HTTP headers have to repeat."""
         ...
 
     def route(self, method: str) -> Route | None:
@@ -151,10 +156,16 @@ def read_meta(visit: Visit) -> None:
 
 
 def compare_headers(visit: Visit) -> None:
-    """At an HTTP boundary the version, method and name headers must say what the body says: -32020."""
+    """At an HTTP boundary the headers must say what the body says: version, method, name, and the arguments
+    that the tool wants repeated: -32020."""
     if visit.headers is None:
         return
     problems = header_problems(visit.headers, visit.request)
+    annotated = visit.service.parameter_headers(visit.request)
+    if annotated:
+        arguments: Any = visit.params.get("arguments")
+        given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
+        problems += header_faults(visit.headers, annotated, given)
     if problems:
         raise ProtocolError(HEADER_MISMATCH, "Header mismatch: " + " ".join(problems))
 

@@ -8,7 +8,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#termin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -68,3 +68,47 @@ CONTENT_TYPES: Final[Mapping[str, frozenset[str]]] = {
     "2025-11-25": _CONTENT | {"audio", "resource_link"},
     "2026-07-28": _CONTENT | {"audio", "resource_link"},
 }
+
+# Since when a definition may have a member; what is not here was always there. `annotations` is about tools:
+# resources and templates always had them.
+# https://modelcontextprotocol.io/specification/2025-03-26/changelog
+# https://modelcontextprotocol.io/specification/2025-06-18/changelog
+# https://modelcontextprotocol.io/specification/2025-11-25/changelog
+_SINCE_2025_03_26: Final = frozenset({*LEGACY_REVISIONS[1:], *MODERN_REVISIONS})
+_SINCE_2025_06_18: Final = frozenset({*LEGACY_REVISIONS[2:], *MODERN_REVISIONS})
+_SINCE_2025_11_25: Final = frozenset({*LEGACY_REVISIONS[3:], *MODERN_REVISIONS})
+_NAMED: Final[Mapping[str, frozenset[str]]] = {
+    "title": _SINCE_2025_06_18,
+    "icons": _SINCE_2025_11_25,
+    "_meta": _SINCE_2025_06_18,
+}
+Kind = Literal["tool", "resource", "resource template", "prompt", "prompt argument", "implementation"]
+MEMBERS_SINCE: Final[Mapping[Kind, Mapping[str, frozenset[str]]]] = {
+    "tool": {**_NAMED, "annotations": _SINCE_2025_03_26, "outputSchema": _SINCE_2025_06_18},
+    "resource": _NAMED,
+    "resource template": _NAMED,
+    "prompt": _NAMED,
+    "prompt argument": _NAMED,
+    "implementation": _NAMED,
+}
+
+
+def known_members(kind: Kind, definition: Mapping[str, Any], revision: str) -> dict[str, Any]:
+    """A definition with the members that the revision knows."""
+    since = MEMBERS_SINCE[kind]
+    return {name: value for name, value in definition.items() if name not in since or revision in since[name]}
+
+
+# A content block or the contents of a resource with `_meta`; a link with icons.
+CONTENT_META_REVISIONS: Final = _SINCE_2025_06_18
+LINK_ICON_REVISIONS: Final = _SINCE_2025_11_25
+
+# https://modelcontextprotocol.io/specification/2025-03-26/changelog
+COMPLETIONS_CAPABILITY_REVISIONS: Final = _SINCE_2025_03_26
+# https://modelcontextprotocol.io/specification/2025-06-18/changelog
+COMPLETION_CONTEXT_REVISIONS: Final = _SINCE_2025_06_18
+
+# Where a resource that is not there is an invalid parameter; before, it had a code of its own.
+# https://modelcontextprotocol.io/specification/2026-07-28/server/resources#error-handling
+# https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
+NO_RESOURCE_IS_INVALID_PARAMS: Final = frozenset(MODERN_REVISIONS)

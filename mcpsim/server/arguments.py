@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
@@ -18,11 +17,10 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from mcpsim.errors import RegistrationError, ToolError
 from mcpsim.messages import write_json
 from mcpsim.server.faults import shortened
+from mcpsim.server.handlers import CONTEXT_PARAMETER, hints_of
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
-
-CONTEXT_PARAMETER: Final = "context"
 
 
 class Arguments(Protocol):
@@ -35,24 +33,6 @@ class Arguments(Protocol):
         ...
 
 
-def parameters_of(name: str, handler: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The parameters of a tool's handler, the context included.
-
-    Raises:
-        RegistrationError: the handler cannot be called by keywords.
-    """
-    try:
-        parameters = dict(inspect.signature(handler).parameters)
-    except (TypeError, ValueError) as error:
-        raise RegistrationError(f"Tool {name!r}: its parameters are not known: {error}.") from None
-    for parameter in parameters.values():
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise RegistrationError(
-                f"Tool {name!r}: the parameter {parameter.name!r} must be callable by keyword."
-            )
-    return parameters
-
-
 class HintedArguments:
     """Arguments described by the type hints of a function.
 
@@ -63,7 +43,7 @@ class HintedArguments:
     def __init__(
         self, name: str, handler: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
     ) -> None:
-        hints = _hints(name, handler)
+        hints = hints_of(f"Tool {name!r}", handler)
         fields: dict[str, Any] = {}
         # Inside the model the fields have names of our own: a parameter may be called `schema` or `json`,
         # which are methods of every model.
@@ -184,19 +164,6 @@ class SchemaArguments:
         return dict(arguments)
 
 
-def _hints(name: str, handler: Callable[..., Any]) -> dict[str, Any]:
-    target: Any = handler
-    while isinstance(target, partial):
-        target = cast("partial[Any]", target).func
-    if not inspect.isroutine(target):
-        # An object that can be called.
-        target = type(target).__call__
-    try:
-        return get_type_hints(target, include_extras=True)
-    except Exception as error:
-        raise RegistrationError(f"Tool {name!r}: a type hint cannot be resolved: {error}.") from None
-
-
 def _model(name: str, fields: Mapping[str, Any], names: Mapping[str, str]) -> type[BaseModel]:
     config = ConfigDict(
         extra="forbid",
@@ -262,6 +229,7 @@ _SAME_FOR_PYDANTIC: Final = frozenset(
         "properties",
         "required",
         "type",
+        "x-mcp-header",
     }
 )
 

@@ -14,7 +14,13 @@ from typing import Any, Final, cast, get_args
 import mcp_types
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from mcpsim.eras.revisions import ANY_STRUCTURED_CONTENT, CONTENT_TYPES, STRUCTURED_CONTENT_REVISIONS
+from mcpsim.eras.revisions import (
+    ANY_STRUCTURED_CONTENT,
+    CONTENT_META_REVISIONS,
+    CONTENT_TYPES,
+    LINK_ICON_REVISIONS,
+    STRUCTURED_CONTENT_REVISIONS,
+)
 from mcpsim.messages import write_json
 
 _BLOCKS: Final = get_args(mcp_types.ContentBlock)
@@ -47,13 +53,38 @@ def result_of(value: Any, version: str) -> dict[str, Any]:
     write_json(plain)
     blocks = cast("list[Any]", plain) if isinstance(plain, list) else [plain]
     if blocks and all(map(_is_content, blocks)):
-        return {"content": [_for_revision(block, version) for block in blocks]}
+        return {"content": [block_for_revision(block, version) for block in blocks]}
+    return structured_result(plain, version)
+
+
+def structured_result(plain: Any, version: str) -> dict[str, Any]:
+    """A JSON value as a result: structured where the revision can carry it, and as text beside it."""
     text = json.dumps(plain, ensure_ascii=False)
-    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
-    if version in ANY_STRUCTURED_CONTENT or (
+    return {"content": [{"type": "text", "text": text}], **_structured(plain, version)}
+
+
+def _structured(plain: Any, version: str) -> dict[str, Any]:
+    known = version in ANY_STRUCTURED_CONTENT or (
         version in STRUCTURED_CONTENT_REVISIONS and isinstance(plain, dict)
-    ):
-        result["structuredContent"] = plain
+    )
+    return {"structuredContent": plain} if known else {}
+
+
+def whole_result(value: mcp_types.CallToolResult, version: str) -> dict[str, Any]:
+    """A result that the handler made itself, with what the revision knows of it.
+
+    Raises:
+        FramingError: JSON cannot carry it.
+    """
+    dumped = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    result: dict[str, Any] = {"content": [block_for_revision(block, version) for block in dumped["content"]]}
+    if "structured_content" in value.model_fields_set:
+        result |= _structured(plain_value(value.structured_content), version)
+    if value.is_error:
+        result["isError"] = True
+    if "_meta" in dumped:
+        result["_meta"] = dumped["_meta"]
+    write_json(result)
     return result
 
 
@@ -89,9 +120,26 @@ def _is_content(block: Any) -> bool:
     return True
 
 
-def _for_revision(block: dict[str, Any], version: str) -> dict[str, Any]:
+def block_for_revision(block: dict[str, Any], version: str) -> dict[str, Any]:
+    """A content block as a revision knows it; one of an unknown type as a text that says what it is."""
     kind = block["type"]
     if kind in CONTENT_TYPES[version]:
-        return block
+        return _known_block(block, version)
     what = block.get("uri") or block.get("mimeType") or ""
     return {"type": "text", "text": f"[{kind} {what}: revision {version} has no content of this type]"}
+
+
+def _known_block(block: dict[str, Any], version: str) -> dict[str, Any]:
+    unknown = {
+        *(() if version in CONTENT_META_REVISIONS else ("_meta",)),
+        *(() if version in LINK_ICON_REVISIONS else ("icons",)),
+    }
+    if not unknown:
+        return block
+    known = {key: value for key, value in block.items() if key not in unknown}
+    inner = known.get("resource")
+    if isinstance(inner, dict):
+        known["resource"] = {
+            key: value for key, value in cast("dict[str, Any]", inner).items() if key not in unknown
+        }
+    return known

@@ -67,8 +67,11 @@ def validator_of(whose: str, schema: Any) -> Validator:
     return kind(members, registry=registry)
 
 
-def faults_of(validator: Validator, value: Any) -> list[str]:
+def faults_of(validator: Validator, value: Any, whole: str = "arguments") -> list[str]:
     """What is wrong with a value, a sentence for each fault, at most ten; empty where nothing is.
+
+    Args:
+        whole: what to call the value itself.
 
     Raises:
         ToolError: the value cannot be checked: schema and value lead too deep.
@@ -76,10 +79,10 @@ def faults_of(validator: Validator, value: Any) -> list[str]:
     try:
         errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.path)))
     except RecursionError:
-        raise ToolError("The arguments are nested too deeply to be checked.") from None
+        raise ToolError(f"The {whole} cannot be checked: nested too deeply.") from None
     except Unresolvable as error:
-        raise ToolError(f"The arguments cannot be checked: the schema refers to {error}.") from None
-    return list(shortened(_sentence(error) for error in errors))
+        raise ToolError(f"The {whole} cannot be checked: the schema refers to {error}.") from None
+    return list(shortened(_sentence(error, whole) for error in errors))
 
 
 def _kind_for(dialect: Any) -> Any:
@@ -89,8 +92,8 @@ def _kind_for(dialect: Any) -> Any:
     return cast("Any", jsonschema.validators).validator_for({"$schema": dialect}, default=None)
 
 
-def _sentence(error: jsonschema.exceptions.ValidationError) -> str:
-    where = ".".join(map(str, error.absolute_path)) or "arguments"
+def _sentence(error: jsonschema.exceptions.ValidationError, whole: str) -> str:
+    where = ".".join(map(str, error.absolute_path)) or whole
     return f"{where}: {error.message}"
 
 

@@ -171,7 +171,8 @@ class Server:
     def identity_in(self, version: str) -> dict[str, Any]:
         """The server's identity, as a revision knows it."""
         titled = {"title": self.title} if self.title else {}
-        return known_members("implementation", {"name": self.name, **titled, "version": self.version}, version)
+        identity = {"name": self.name, **titled, "version": self.version}
+        return known_members("implementation", identity, version)
 
     @property
     def legacy_versions(self) -> tuple[str, ...]:
@@ -455,7 +456,7 @@ class Server:
             raise RegistrationError(
                 f"A tool's name has 1 to {MAX_TOOL_NAME} characters, not {len(tool.name)}."
             )
-        self._add("tools", f"Tool {tool.name!r}", self._tools, tool.name, tool)
+        self._add("tools", "tool named", self._tools, tool.name, tool)
 
     def add_resource(self, resource: Resource) -> None:
         """Register a resource.
@@ -463,7 +464,7 @@ class Server:
         Raises:
             RegistrationError: the URI is taken, or JSON cannot carry the definition.
         """
-        self._add("resources", f"Resource {resource.uri!r}", self._resources, resource.uri, resource)
+        self._add("resources", "resource at", self._resources, resource.uri, resource)
 
     def add_resource_template(self, template: ResourceTemplate) -> None:
         """Register a resource template.
@@ -472,7 +473,7 @@ class Server:
             RegistrationError: the template is taken, or JSON cannot carry the definition.
         """
         text = template.uri_template
-        self._add("resources", f"Resource template {text!r}", self._templates, text, template)
+        self._add("resources", "resource template named", self._templates, text, template)
 
     def add_prompt(self, prompt: Prompt) -> None:
         """Register a prompt.
@@ -482,15 +483,15 @@ class Server:
         """
         if not prompt.name:
             raise RegistrationError("A prompt's name has one character or more.")
-        self._add("prompts", f"Prompt {prompt.name!r}", self._prompts, prompt.name, prompt)
+        self._add("prompts", "prompt named", self._prompts, prompt.name, prompt)
 
-    def _add(self, group: Group, whose: str, members: Members[Any], key: str, member: Any) -> None:
+    def _add(self, group: Group, what: str, members: Members[Any], key: str, member: Any) -> None:
         if key in members:
-            raise RegistrationError(f"{whose}: {self.name} has one already.")
+            raise RegistrationError(f"{self.name} has a {what} {key!r} already.")
         try:
             write_json(member.definition(LATEST_MODERN))
         except FramingError as error:
-            raise RegistrationError(f"{whose}: its definition cannot be sent. {error}") from None
+            raise RegistrationError(f"The {what} {key!r}: its definition cannot be sent. {error}") from None
         members.add(key, member)
         # The first member of a group declares it; nobody was told before, so nobody waits for its changes.
         if group in self._offered:

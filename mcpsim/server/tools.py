@@ -6,21 +6,20 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from mcpsim.eras.revisions import ARGUMENT_FAULT_IS_TOOL_ERROR
-from mcpsim.errors import INVALID_PARAMS, ProtocolError, RegistrationError, ToolError
-from mcpsim.server.arguments import (
-    CONTEXT_PARAMETER,
-    Arguments,
-    HintedArguments,
-    SchemaArguments,
-    parameters_of,
-)
+import mcp_types
+
+from mcpsim.eras.revisions import ARGUMENT_FAULT_IS_TOOL_ERROR, LATEST_MODERN, known_members
+from mcpsim.errors import INVALID_PARAMS, ParameterHeaderError, ProtocolError, RegistrationError, ToolError
+from mcpsim.server.arguments import Arguments, HintedArguments, SchemaArguments
 from mcpsim.server.context import Context
-from mcpsim.server.results import error_result, result_of
+from mcpsim.server.handlers import CONTEXT_PARAMETER, description_of, name_of, parameters_of
+from mcpsim.server.outputs import Output, output_of
+from mcpsim.server.results import error_result, result_of, structured_result, whole_result
+from mcpsim.utilities.parameter_headers import ParameterHeader, header_annotations
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,10 @@ class Tool:
         requires: client capabilities without which a call cannot be processed, as a capabilities object.
         title: for people, or "".
         annotations: hints about the tool's behaviour, as they go on the wire.
+        output: what the tool promises about its structured results, or None.
+        icons: as they go on the wire.
+        meta: the definition's `_meta`.
+        headers: the arguments that clients repeat in HTTP headers.
     """
 
     name: str
@@ -46,18 +49,28 @@ class Tool:
     requires: Mapping[str, Any] = field(default_factory=dict[str, Any])
     title: str = ""
     annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    output: Output | None = None
+    icons: Sequence[Mapping[str, Any]] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    headers: tuple[ParameterHeader, ...] = ()
 
-    def definition(self) -> dict[str, Any]:
-        """The tool as `tools/list` shows it."""
+    def definition(self, version: str = LATEST_MODERN) -> dict[str, Any]:
+        """The tool as `tools/list` shows it in a revision."""
         shown: dict[str, Any] = {"name": self.name}
         if self.title:
             shown["title"] = self.title
         if self.description:
             shown["description"] = self.description
         shown["inputSchema"] = self.arguments.schema
+        if self.output is not None and self.output.is_shown(version):
+            shown["outputSchema"] = self.output.schema
         if self.annotations:
             shown["annotations"] = dict(self.annotations)
-        return shown
+        if self.icons:
+            shown["icons"] = [dict(icon) for icon in self.icons]
+        if self.meta:
+            shown["_meta"] = dict(self.meta)
+        return known_members("tool", shown, version)
 
     async def call(self, context: Context, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Run the handler and return the result of `tools/call`.
@@ -80,7 +93,7 @@ class Tool:
             value = self.handler(**keywords)
             if inspect.isawaitable(value):
                 value = await value
-            return result_of(value, context.version)
+            return self._result(value, context.version)
         except ToolError as error:
             return error_result(str(error))
         except ProtocolError:
@@ -89,6 +102,22 @@ class Tool:
             context.note(f"{self.name} raised {type(error).__name__}: {error}")
             return error_result(f"{self.name} failed. The fault is on the server's side.")
 
+    def _result(self, value: Any, version: str) -> dict[str, Any]:
+        """Raises an exception where the handler returned what cannot be sent, or not what was promised."""
+        if isinstance(value, mcp_types.CallToolResult):
+            if self.output is not None and not value.is_error:
+                if "structured_content" not in value.model_fields_set:
+                    raise ValueError(
+                        "its result lacks the structured content that its output schema promises"
+                    )
+                self.output.check(value.structured_content)
+            return whole_result(value, version)
+        if self.output is None:
+            return result_of(value, version)
+        plain = self.output.plain(value)
+        self.output.check(plain)
+        return structured_result(plain, version)
+
 
 def tool_from_function(
     handler: Callable[..., Any],
@@ -96,6 +125,7 @@ def tool_from_function(
     name: str | None,
     description: str | None,
     input_schema: Mapping[str, Any] | None,
+    output_schema: Mapping[str, Any] | Literal[True] | None = None,
     **more: Any,
 ) -> Tool:
     """Make a tool of a function.
@@ -107,22 +137,24 @@ def tool_from_function(
     Raises:
         RegistrationError: the function or the schema cannot be used.
     """
-    if name is None:
-        name = getattr(handler, "__name__", None)
-        if name is None:
-            raise RegistrationError("A tool needs a name, and this handler has none of its own.")
-    parameters = parameters_of(name, handler)
-    described = inspect.getdoc(handler) or "" if description is None else description
+    name = name_of("tool", name, handler)
+    parameters = parameters_of(f"Tool {name!r}", handler)
     arguments: Arguments
     if input_schema is not None:
         arguments = SchemaArguments(name, input_schema, parameters)
     else:
         arguments = HintedArguments(name, handler, parameters)
+    try:
+        headers = header_annotations(arguments.schema)
+    except ParameterHeaderError as error:
+        raise RegistrationError(f"Tool {name!r}: {error}") from None
     return Tool(
         name=name,
-        description=described,
+        description=description_of(description, handler),
         handler=handler,
         arguments=arguments,
         takes_context=CONTEXT_PARAMETER in parameters,
+        output=output_of(name, handler, output_schema),
+        headers=headers,
         **more,
     )

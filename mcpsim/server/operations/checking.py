@@ -1,0 +1,36 @@
+"""The check of a request's parameters against the schema of its revision."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mcp_types.methods import validate_client_request
+from pydantic import ValidationError
+
+from mcpsim.errors import INVALID_PARAMS, ProtocolError
+from mcpsim.messages import PROGRESS_TOKEN, is_progress_token, meta_of
+
+
+def check_params(method: str, params: dict[str, Any], version: str) -> None:
+    """Check the parameters of a request against the schema of its revision.
+
+    Raises:
+        ProtocolError: -32602, naming the first fault.
+    """
+    # Two things that the official models let pass and the schema does not: null for a member that may be
+    # left out, and a progress token that is no string or integer.
+    for name in _NEVER_NULL:
+        if name in params and params[name] is None:
+            raise ProtocolError(INVALID_PARAMS, f"{method}: params.{name} is null; leave it out instead.")
+    meta = meta_of(params)
+    if PROGRESS_TOKEN in meta and not is_progress_token(meta[PROGRESS_TOKEN]):
+        raise ProtocolError(INVALID_PARAMS, f"{method}: the progress token must be a string or an integer.")
+    try:
+        validate_client_request(method, version, params)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "params"
+        raise ProtocolError(INVALID_PARAMS, f"{method}: {where}: {fault['msg']}") from None
+
+
+_NEVER_NULL: Final = ("_meta", "arguments", "context", "cursor")
