@@ -411,8 +411,8 @@ def initialize_result(server: Server, session: legacy.Session) -> dict[str, Any]
     """The result of `initialize`, after the session was opened."""
     result: dict[str, Any] = {
         "protocolVersion": session.version,
-        "capabilities": server.capabilities(),
-        "serverInfo": server.identity,
+        "capabilities": server.capabilities(session.version),
+        "serverInfo": server.identity_in(session.version),
     }
     if server.instructions:
         result["instructions"] = server.instructions
