@@ -53,15 +53,15 @@ _RETRY_MEMBERS: Final = ("inputResponses", "requestState")
 class Answerer:
     """Answers a server's questions for one connection.
 
-    What is given is declared; what is not given is refused. Each callback may be a plain or an async function.
+    What is given is declared; what is not given is refused. A callback is a plain or an async function.
 
     Args:
-        elicit: called with `mcp_types.ElicitRequestFormParams`. Returns the content as a dict, or "accept" (the
-            defaults are right), "decline", "cancel", or an `mcp_types.ElicitResult`.
+        elicit: called with `mcp_types.ElicitRequestFormParams`. Returns the content as a dict or model, or
+            "accept" (the defaults are right), "decline", "cancel", or an `mcp_types.ElicitResult`.
         elicit_url: called with `mcp_types.ElicitRequestURLParams`: show the whole URL, ask the user, and open
             it for them, never by itself. Returns "accept", "decline", "cancel", or an `ElicitResult`.
-        sample: called with `mcp_types.CreateMessageRequestParams`. Returns a text, a result as a dict or model,
-            or raises `InputDeclined` where the user does not want it. Deprecated in 2026-07-28.
+        sample: called with `mcp_types.CreateMessageRequestParams`. Returns a text, a result as a dict or
+            model, or raises `InputDeclined` where the user does not want it. Deprecated in 2026-07-28.
         roots: the roots: models, dicts or `file://` URIs, or a function without arguments that returns them.
             Deprecated in 2026-07-28.
         sampling_tools, sampling_context: whether `sample` can use tools, and context of servers.
@@ -100,7 +100,7 @@ class Answerer:
     def capabilities(self) -> dict[str, Any]:
         """What the client can declare, as a capabilities object."""
         declared: dict[str, Any] = {}
-        modes = {
+        modes: dict[str, Any] = {
             name: {}
             for name, given in (("form", self._elicit), ("url", self._elicit_url))
             if given is not None
@@ -122,8 +122,8 @@ class Answerer:
             version: the protocol version that client and server speak.
 
         Raises:
-            ProtocolError: the question cannot be answered: -32601 (there is no callback for it), -32602 (it is
-                not valid, or for something that was not declared).
+            ProtocolError: the question cannot be answered: -32601 (there is no callback for it), -32602 (it
+                is not valid, or for something that was not declared).
             ValueError: what a callback returned is no response to the question; the text says why.
             InputDeclined: the user does not want a model to write.
             Exception: whatever else a callback raises.
@@ -193,8 +193,8 @@ class Answerer:
         if not by_url and not is_form(schema):
             raise ProtocolError(
                 INVALID_PARAMS,
-                f"{ELICIT}: requestedSchema must be a flat object of strings, numbers, integers, booleans and "
-                "choices.",
+                f"{ELICIT}: requestedSchema must be a flat object of strings, numbers, integers, booleans "
+                "and choices.",
             )
         action, content = _action_of(await _called(callback, params))
         if by_url:
@@ -239,13 +239,14 @@ class Answerer:
         https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
         """
         data: Any = error.data
-        listed: Any = cast("Mapping[str, Any]", data).get("elicitations") if isinstance(data, dict) else None
+        listed: Any = cast("dict[str, Any]", data).get("elicitations") if isinstance(data, dict) else None
         if not rules_of(version).elicitation_ids or not isinstance(listed, list) or not listed:
             raise error
         for one in cast("list[Any]", listed):
-            if not isinstance(one, dict) or one.get("mode") != "url" or "elicitationId" not in one:
+            params = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+            if params.get("mode") != "url" or "elicitationId" not in params:
                 raise error
-            answer = await self.answer_all({"url": {"method": ELICIT, "params": one}}, version)
+            answer = await self.answer_all({"url": {"method": ELICIT, "params": params}}, version)
             if answer["url"]["action"] != "accept":
                 return False
         return True
@@ -329,8 +330,8 @@ def input_required(result: Mapping[str, Any]) -> tuple[dict[str, Any] | None, st
     state: Any = result.get("requestState")
     if not requests and state is None:
         raise UnexpectedResponse(
-            "The result is input_required, and has neither inputRequests nor requestState; it must have one of "
-            "them."
+            "The result is input_required, and has neither inputRequests nor requestState; it must have one "
+            "of them."
         )
     if not (requests is None or isinstance(requests, dict)):
         raise UnexpectedResponse("The inputRequests of an input_required result must be an object.")
@@ -364,8 +365,8 @@ def _action_of(answer: Any) -> tuple[str, Mapping[str, Any]]:
     if isinstance(answer, Mapping):
         return "accept", cast("Mapping[str, Any]", answer)
     raise ValueError(
-        f"A callback for elicitation returns the content, an ElicitResult, or one of {', '.join(ACTIONS)}; not "
-        f"{type(answer).__name__}."
+        f"A callback for elicitation returns the content, an ElicitResult, or one of {', '.join(ACTIONS)}; "
+        f"not {type(answer).__name__}."
     )
 
 
