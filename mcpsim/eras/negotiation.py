@@ -28,20 +28,21 @@ RECOGNISED_MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAP
 def choose_era_of_server(message: Message, *, has_session: bool) -> Era:
     """The era in which a dual-era server reads a message.
 
-    `initialize` is legacy, even with modern metadata: there is no such method in the modern protocol, so
-    whoever sends it wants a session. Any other request with modern metadata is served statelessly, whatever
-    came before. What is left belongs to the session, where there is one. Without one, a ping may still come
-    before a handshake; anything else is answered as a modern request that lacks its metadata, because that
-    error says what is missing.
+    A request with modern metadata is served statelessly, whatever came before. `initialize` begins a session;
+    with modern metadata it is both, and the specification does not say which counts: the metadata does,
+    because no legacy client sends it, and the error says that the modern protocol has no such method. What is
+    left belongs to the session, where there is one. Without one, a ping may still come before a handshake;
+    anything else is answered as a modern request that lacks its metadata, because that error says what is
+    missing.
 
     Args:
         has_session: whether a legacy session is open on this connection (stdio) or named by the
             request's session header (HTTP).
     """
-    if isinstance(message, Request) and message.method == "initialize":
-        return "legacy"
     if modern.is_modern(message):
         return "modern"
+    if isinstance(message, Request) and message.method == "initialize":
+        return "legacy"
     if has_session:
         return "legacy"
     if isinstance(message, Request):

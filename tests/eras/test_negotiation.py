@@ -65,7 +65,7 @@ META = {PROTOCOL_VERSION: LATEST}
         (legacy(1, "tools/list", {"_meta": {CLIENT_CAPABILITIES: {}}}), "modern", "modern"),
         (legacy(1, "tools/list", {"_meta": {"progressToken": 1}}), "modern", "legacy"),
         (initialize(1), "legacy", "legacy"),
-        (modern(1, "initialize", initialize(1)["params"]), "legacy", "legacy"),
+        (modern(1, "initialize", initialize(1)["params"]), "modern", "modern"),
         (legacy(1, "ping"), "legacy", "legacy"),
         (legacy(1, "tools/list"), "modern", "legacy"),
         (legacy(1, "server/discover"), "modern", "legacy"),
