@@ -8,7 +8,8 @@ from typing import Any
 
 import anyio
 
-from mcpsim.client.methods import Methods, OnLog, check_log_level
+from mcpsim.client.listening import Listener
+from mcpsim.client.methods import OnLog, check_log_level
 from mcpsim.client.wire import Wire
 from mcpsim.eras import legacy
 from mcpsim.eras.revisions import ClientEra, era_of
@@ -16,7 +17,7 @@ from mcpsim.recording.scribe import Scribe
 from mcpsim.utilities.caching import Cache
 
 
-class Client(Methods):
+class Client(Listener):
     """An MCP client.
 
     A client is described once and attached to a transport for each run or connection: `simulate` does it
@@ -42,6 +43,8 @@ class Client(Methods):
         cache: where to keep results that the server allows to keep, or None to keep none. It may be given to
             several clients of one server. Legacy results have no hints and are never kept.
         stale_if_error: whether a result that is stale is better than none, where asking again fails.
+        standing_stream: whether a legacy client on HTTP opens a stream with GET after the handshake. Without
+            one it hears of nothing that belongs to no request, such as a list that changed.
 
     Raises:
         ValueError: `protocol_version` is not a revision of the era, or there is no such log level.
@@ -64,6 +67,7 @@ class Client(Methods):
         on_log: OnLog | None = None,
         cache: Cache | None = None,
         stale_if_error: bool = False,
+        standing_stream: bool = False,
     ) -> None:
         if protocol_version is not None and era != "auto" and era_of(protocol_version) not in (era, None):
             raise ValueError(f"{protocol_version} is not a version of the {era} era.")
@@ -81,6 +85,7 @@ class Client(Methods):
             probe_timeout_s=probe_timeout_s,
             anonymous=anonymous,
             log_level=log_level,
+            standing_stream=standing_stream,
         )
         self.preferred_log_level = log_level
         self.on_log = on_log
@@ -105,6 +110,7 @@ class Client(Methods):
             on_log=self.on_log,
             cache=self.cache,
             stale_if_error=self.stale_if_error,
+            standing_stream=self.standing_stream,
         )
 
     @asynccontextmanager

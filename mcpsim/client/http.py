@@ -1,5 +1,10 @@
 """The client's side of Streamable HTTP: every message is a POST of its own.
 
+Under the legacy revisions a stream can break, or the server can close its connection, and the client takes it
+up again where the server gave its events ids: it waits as long as the server asked for, and sends a GET with
+the last id. A standing stream, opened with GET, brings what belongs to no request. Under the modern protocol
+there is neither.
+
 https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 """
@@ -7,6 +12,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -15,13 +21,27 @@ from anyio.abc import TaskGroup
 from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, SessionEnded
 from mcpsim.errors import ConnectionClosed, FramingError, UnexpectedResponse
 from mcpsim.recording.scribe import Scribe
-from mcpsim.transports.http import SESSION_ID_HEADER, Headers, HttpHead, HttpRequest, SseReader
+from mcpsim.transports.http import (
+    LAST_EVENT_ID_HEADER,
+    SESSION_ID_HEADER,
+    Headers,
+    HttpHead,
+    HttpRequest,
+    SseReader,
+)
 from mcpsim.transports.streams import HttpExchange, HttpTransport
 
 EVENT_STREAM: Final = "text/event-stream"
 BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
 MAX_BODY_BYTES: Final = 64_000_000
+
+#: How long to wait before a stream is taken up again where the server did not say, in milliseconds.
+RETRY_MS: Final = 1_000
+#: How many times in a row a stream is taken up again without bringing anything new.
+MAX_ATTEMPTS: Final = 5
+
+Take = Callable[[bytes], Awaitable[bool]]
 
 # How much of the body of an error without a message is worth showing.
 _SHOWN: Final = 500
@@ -50,6 +70,9 @@ class HttpWire:
         self._path = path
         self._principal = principal
         self._deliver: Deliver | None = None
+        self._tasks: TaskGroup | None = None
+        self._standing: anyio.CancelScope | None = None
+        self._stood = anyio.Event()
         self.session_id = ""
         self._keeps_session = False
 
@@ -60,6 +83,34 @@ class HttpWire:
 
     def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
         self._deliver = deliver
+        self._tasks = tasks
+
+    def stand(self, headers: Headers) -> None:
+        if self._standing is not None:
+            self._standing.cancel()
+        if self._tasks is not None:
+            self._standing, self._stood = anyio.CancelScope(), anyio.Event()
+            self._tasks.start_soon(
+                self._stand, headers, self._standing, self._stood, name="client: standing stream"
+            )
+
+    async def _stand(self, headers: Headers, scope: anyio.CancelScope, stood: anyio.Event) -> None:
+        # An answer has no business here; it would be taken for one on the stream of another request.
+        nobody = Pending()
+
+        async def take(body: bytes) -> bool:
+            await self._hand_over(body, nobody)
+            return False
+
+        try:
+            with scope:
+                await self._follow(headers, take, _Place())
+        except UnexpectedResponse as error:
+            self._scribe.note(f"There is no standing stream: {error}")
+        except ConnectionClosed as error:
+            self._scribe.note(f"The standing stream is given up: {error}")
+        finally:
+            stood.set()
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:
         session = self.session_id
@@ -70,7 +121,7 @@ class HttpWire:
                 await _whole(exchange)
                 pending.fail(self._session_ended(session))
             else:
-                await self._read(exchange, head, pending)
+                await self._read(exchange, head, headers, pending)
         except BaseException:
             exchange.abort()
             raise
@@ -81,7 +132,7 @@ class HttpWire:
             self.session_id = ""
         return SessionEnded("HTTP 404: the server does not know the session any more.")
 
-    async def _read(self, exchange: HttpExchange, head: HttpHead, pending: Pending) -> None:
+    async def _read(self, exchange: HttpExchange, head: HttpHead, headers: Headers, pending: Pending) -> None:
         self._remember_session(head)
         bodies = 0
 
@@ -90,9 +141,16 @@ class HttpWire:
             bodies += 1
             await self._hand_over(body, pending)
             # The answer ends the stream; whatever would follow it belongs to nobody.
-            return pending.done.is_set() and _is_stream(head)
+            return pending.done.is_set()
 
-        await self._each(exchange, head, take)
+        place = _Place()
+        try:
+            await self._each(exchange, head, take, place)
+        except ConnectionClosed:
+            if not self._can_resume(place):
+                raise
+        if not pending.done.is_set() and self._can_resume(place):
+            await self._follow(headers, take, place)
         if pending.done.is_set():
             return
         if head.status >= BAD_REQUEST or not _is_stream(head):
@@ -101,25 +159,76 @@ class HttpWire:
         else:
             pending.fail(ConnectionClosed("The response stream ended before the answer."))
 
+    def _can_resume(self, place: _Place) -> bool:
+        # Streams of the modern protocol cannot be resumed, whatever ids their events have.
+        return self._keeps_session and place.last_event_id is not None
+
+    async def _follow(self, headers: Headers, take: Take, place: _Place) -> None:
+        """Hold on to a stream with GET until `take` has enough.
+
+        Args:
+            place: up to where it is known; a stream that is new begins at once.
+
+        Raises:
+            UnexpectedResponse: the server does not offer the stream.
+            ConnectionClosed: it broke too many times without bringing anything new.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+        """
+        headers = headers.without("Content-Type").with_("Accept", EVENT_STREAM)
+        attempts = 0
+        resumes = place.last_event_id is not None
+        while attempts < MAX_ATTEMPTS:
+            if resumes:
+                await anyio.sleep((RETRY_MS if place.retry_ms is None else place.retry_ms) / 1000)
+            before = place.events
+            try:
+                if await self._get(headers, take, place):
+                    return
+            except ConnectionClosed as error:
+                self._scribe.note(f"A stream broke: {error}")
+            attempts = 0 if place.events > before else attempts + 1
+            resumes = True
+        raise ConnectionClosed(f"The stream ended {MAX_ATTEMPTS} times without anything new.")
+
+    async def _get(self, headers: Headers, take: Take, place: _Place) -> bool:
+        session = self.session_id
+        if place.last_event_id is not None:
+            headers = headers.with_(LAST_EVENT_ID_HEADER, place.last_event_id)
+        exchange = await self._open("GET", headers, b"")
+        try:
+            head = await exchange.head()
+            if _is_stream(head):
+                return await self._each(exchange, head, take, place)
+            body = await _whole(exchange)
+        except BaseException:
+            exchange.abort()
+            raise
+        if head.status == NOT_FOUND and session:
+            raise self._session_ended(session)
+        raise _unexpected(head, body)
+
     async def _hand_over(self, body: bytes, pending: Pending) -> Arrived | None:
         return None if self._deliver is None else await self._deliver(body, pending)
 
-    async def _each(
-        self, exchange: HttpExchange, head: HttpHead, take: Callable[[bytes], Awaitable[bool]]
-    ) -> None:
-        """Hand each message of a response to `take`, until it says that it has enough."""
+    async def _each(self, exchange: HttpExchange, head: HttpHead, take: Take, place: _Place) -> bool:
+        """Hand each message of a response to `take`; returns whether it said that it has enough."""
         if not _is_stream(head):
             body = await _whole(exchange)
-            if body:
-                await take(body)
-            return
-        events = SseReader()
-        while (chunk := await _piece(exchange)) is not None:
-            for event in events.feed(chunk):
-                if isinstance(event, FramingError):
-                    self._scribe.note(f"Skipped: {event}")
-                elif event.data and await take(event.data):
-                    return
+            return bool(body) and await take(body)
+        reader = SseReader()
+        try:
+            while (chunk := await _piece(exchange)) is not None:
+                for event in reader.feed(chunk):
+                    if isinstance(event, FramingError):
+                        self._scribe.note(f"Skipped: {event}")
+                    elif event.data:
+                        place.events += 1
+                        if await take(event.data):
+                            return True
+        finally:
+            place.move(reader)
+        return False
 
     async def post(self, data: bytes, headers: Headers) -> None:
         session = self.session_id
@@ -133,8 +242,7 @@ class HttpWire:
         if head.status == NOT_FOUND and session:
             raise self._session_ended(session)
         if head.status >= BAD_REQUEST:
-            text = f": {body[:_SHOWN].decode('utf-8', 'replace')}" if body else "."
-            raise UnexpectedResponse(f"HTTP {head.status}{text}")
+            raise _unexpected(head, body)
 
     async def raw(self, data: bytes, headers: Headers, pending: Pending) -> None:
         exchange = await self._open("POST", headers, data)
@@ -149,12 +257,15 @@ class HttpWire:
             head = await exchange.head()
             pending.status, pending.headers = head.status, head.headers
             self._remember_session(head)
-            await self._each(exchange, head, take)
+            await self._each(exchange, head, take, _Place())
         except BaseException:
             exchange.abort()
             raise
 
     async def close(self, headers: Headers) -> None:
+        if self._standing is not None:
+            self._standing.cancel()
+            await self._stood.wait()
         if not self.session_id:
             return
         with anyio.move_on_after(CLOSE_TIMEOUT_S) as scope:
@@ -186,6 +297,33 @@ class HttpWire:
         # Under the modern protocol a session header means nothing and is not kept.
         if self._keeps_session:
             self.session_id = head.headers.get(SESSION_ID_HEADER) or self.session_id
+
+
+@dataclass(slots=True)
+class _Place:
+    """Up to where a stream was read.
+
+    Attributes:
+        last_event_id: the last event's id, or None where there was none.
+        retry_ms: how long the server asks to wait, in milliseconds, or None.
+        events: how many events with data there were.
+    """
+
+    last_event_id: str | None = None
+    retry_ms: int | None = None
+    events: int = 0
+
+    def move(self, reader: SseReader) -> None:
+        """Take over what one connection brought; it may have been closed before it brought anything."""
+        if reader.last_event_id is not None:
+            self.last_event_id = reader.last_event_id
+        if reader.retry_ms is not None:
+            self.retry_ms = reader.retry_ms
+
+
+def _unexpected(head: HttpHead, body: bytes) -> UnexpectedResponse:
+    text = f": {body[:_SHOWN].decode('utf-8', 'replace')}" if body else "."
+    return UnexpectedResponse(f"HTTP {head.status}{text}")
 
 
 def _is_stream(head: HttpHead) -> bool:

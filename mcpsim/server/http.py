@@ -8,12 +8,17 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import anyio
+
 from mcpsim.eras import modern
 from mcpsim.eras.negotiation import choose_era_of_server
 from mcpsim.eras.revisions import era_of
-from mcpsim.errors import MalformedMessage, ProtocolError
+from mcpsim.errors import MalformedMessage, McpSimError, ProtocolError
 from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
 from mcpsim.recording.scribe import Scribe
+from mcpsim.server.context import ASK_TIMEOUT_S
 from mcpsim.server.dispatch import Dispatcher, Tokens
 from mcpsim.server.http_reply import (
     EVENT_STREAM,
@@ -27,8 +32,11 @@ from mcpsim.server.http_reply import (
     modern_status,
 )
 from mcpsim.server.http_sessions import HttpSessions, PrincipalOf
+from mcpsim.server.keeping_alive import KeptAlive
 from mcpsim.server.server import Server
+from mcpsim.server.subscriptions import OpenSubscriptions
 from mcpsim.transports.http import (
+    LAST_EVENT_ID_HEADER,
     PROTOCOL_VERSION_HEADER,
     SESSION_ID_HEADER,
     HttpRequest,
@@ -37,9 +45,13 @@ from mcpsim.transports.http import (
 )
 from mcpsim.transports.streams import HttpReply
 
+#: How long a client shall wait before it takes a stream up again, in milliseconds.
+RETRY_MS: Final = 1_000
+
 
 class HttpServing:
-    """Serves one endpoint. All that it remembers are the sessions of legacy clients.
+    """Serves one endpoint. All that it remembers are the sessions of legacy clients, and the subscriptions
+    of modern ones for as long as their streams are open.
 
     Args:
         server: what to serve.
@@ -47,6 +59,15 @@ class HttpServing:
         tokens: makes unguessable names, for session ids too.
         principal_of: who the headers say is asking.
         allowed_origins: values of `Origin` that are welcome beside loopback ones.
+        keep_alive_s: after how many quiet seconds an event stream gets a comment; None for never.
+        standing_streams: whether legacy clients may open a stream with GET. Without it they hear of nothing
+            that belongs to no request of theirs.
+        resumable: whether legacy clients may take a broken stream up again: events have ids and are kept for
+            a while. Streams of the modern protocol cannot be resumed.
+        retry_ms: how long a client shall wait before it does so, in milliseconds.
+
+    Raises:
+        ValueError: `keep_alive_s` or `retry_ms` is out of its range; the text says what would be right.
     """
 
     def __init__(
@@ -57,20 +78,83 @@ class HttpServing:
         tokens: Tokens,
         principal_of: PrincipalOf = lambda headers: "",
         allowed_origins: frozenset[str] = frozenset(),
+        keep_alive_s: float | None = None,
+        standing_streams: bool = True,
+        resumable: bool = False,
+        retry_ms: int = RETRY_MS,
     ) -> None:
+        if keep_alive_s is not None and not keep_alive_s > 0:
+            raise ValueError(f"keep_alive_s must be more than 0 seconds, or None; not {keep_alive_s}.")
+        if retry_ms < 0:
+            raise ValueError(f"retry_ms must be 0 or more milliseconds, not {retry_ms}.")
         self._server = server
         self._scribe = scribe
         self._tokens = tokens
         self._principal_of = principal_of
         self._allowed_origins = allowed_origins
-        self._sessions = HttpSessions(server, scribe, tokens, principal_of)
+        self._keep_alive_s = keep_alive_s
+        self._resumable = resumable
+        self._standing_streams = standing_streams
+        self._sessions = HttpSessions(
+            server,
+            scribe,
+            tokens,
+            principal_of,
+            resumable=resumable,
+            retry_ms=retry_ms,
+            changed=self._note_state,
+        )
+        self._subscriptions = OpenSubscriptions(announces=False, changed=self._note_state)
+
+    def end_subscriptions(self, reason: str = "The server ends its subscriptions.") -> int:
+        """End all subscriptions at this endpoint in good order (modern); returns how many.
+
+        https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+        """
+        return self._subscriptions.end_all(reason)
+
+    async def ask(
+        self,
+        session: str,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = ASK_TIMEOUT_S,
+    ) -> dict[str, Any]:
+        """Send a request that belongs to none of a client's requests (legacy), and wait for its result. It
+        goes on the standing stream of the client's session.
+
+        Args:
+            session: the session's id.
+            timeout_s: how long to wait, in seconds.
+
+        Raises:
+            McpSimError: there is no such session; also as `Context.request`.
+            RequestTimeout, ProtocolError: as `Context.request`.
+        """
+        found = self._sessions.named(session)
+        if found is None:
+            raise McpSimError(f"There is no session {session!r}.")
+        return await found.ask(method, params, timeout_s=timeout_s)
 
     async def handle(self, request: HttpRequest, reply: HttpReply) -> None:
         """Answer one HTTP request. Never raises for what the client sent."""
+        if self._keep_alive_s is None:
+            await self._handle(request, reply)
+            return
+        kept = KeptAlive(reply, self._keep_alive_s)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(kept.run, name="server: keep alive")
+            await self._handle(request, kept)
+            tasks.cancel_scope.cancel()
+
+    async def _handle(self, request: HttpRequest, reply: HttpReply) -> None:
         try:
             self._check_transport(request)
             if request.method == "DELETE":
                 await self._sessions.delete(request, reply)
+            elif request.method == "GET":
+                await self._sessions.listen(request, reply)
             else:
                 await self._post(request, reply)
         except Refusal as refusal:
@@ -79,11 +163,12 @@ class HttpServing:
     def _check_transport(self, request: HttpRequest) -> None:
         if not origin_allowed(request.headers, self._allowed_origins):
             raise Refusal(FORBIDDEN, f"The origin {request.headers.get('Origin')!r} is not allowed here.")
-        if request.method == "DELETE" and self._server.legacy_versions:
+        if request.method in self._legacy_methods(request):
+            if request.method == "GET" and not accepts(request.headers, EVENT_STREAM):
+                raise Refusal(NOT_ACCEPTABLE, f"The Accept header of a GET must list {EVENT_STREAM}.")
             return
         if request.method != "POST":
-            # Legacy clients may ask for a standing stream with GET; this server has none to offer.
-            allowed = "POST, DELETE" if self._server.legacy_versions else "POST"
+            allowed = ", ".join(("POST", *self._legacy_methods(request)))
             raise Refusal(METHOD_NOT_ALLOWED, "", {"Allow": allowed})
         if not (accepts(request.headers, JSON) and accepts(request.headers, EVENT_STREAM)):
             raise Refusal(NOT_ACCEPTABLE, f"The Accept header must list {JSON} and {EVENT_STREAM}.")
@@ -91,11 +176,21 @@ class HttpServing:
         if content_type != JSON:
             raise Refusal(UNSUPPORTED_MEDIA_TYPE, f"The Content-Type must be {JSON}, not {content_type!r}.")
 
+    def _legacy_methods(self, request: HttpRequest) -> tuple[str, ...]:
+        """The HTTP methods beside POST that this request may use: none under the modern protocol."""
+        spoken = request.headers.get(PROTOCOL_VERSION_HEADER) or ""
+        if not self._server.legacy_versions or era_of(spoken) == "modern":
+            return ()
+        resumes = LAST_EVENT_ID_HEADER in request.headers and self._resumable
+        return ("GET", "DELETE") if self._standing_streams or resumes else ("DELETE",)
+
+    def _note_state(self) -> None:
+        self._scribe.state({**self._sessions.remembers(), **self._subscriptions.remembers()})
+
     async def _post(self, request: HttpRequest, reply: HttpReply) -> None:
-        named = self._sessions.named_by(request)
         stream = AnswerStream(reply, self._scribe)
         try:
-            batches = named is not None and named.session.batches
+            batches = self._sessions.batches(request)
             message = read_batch(request.body) if batches else read_message(request.body)
         except MalformedMessage as error:
             refused = ErrorResponse(error.id, error.code, error.message, error.data)
@@ -141,6 +236,7 @@ class HttpServing:
             refused = ErrorResponse(id, error.code, error.message, error.data)
             await stream.answer(refused, status=modern_status(refused))
             return
+        self._subscriptions.bind(visit)
         reply.on_abort(flight.cancel)
         answer = await dispatcher.modern(visit, flight, stream.event, reply.exchange)
         await stream.answer(answer, status=modern_status(answer))

@@ -55,7 +55,7 @@ class AnswerStream:
         head = None
         if not self._streaming:
             self._streaming = True
-            head = _stream_head()
+            head = stream_head()
         await self._reply.send(head, sse_event(data))
 
     async def answer(
@@ -86,11 +86,12 @@ class AnswerStream:
     async def abandon(self) -> None:
         """Finish without an answer: a client that still listens (legacy) sees the stream end."""
         if not self._streaming:
-            await self._reply.send(_stream_head(), b"")
+            await self._reply.send(stream_head(), b"")
         await self._reply.end()
 
 
-def _stream_head() -> HttpHead:
+def stream_head() -> HttpHead:
+    """The head of a response that is an event stream."""
     # The second header asks reverse proxies not to hold events back.
     return HttpHead(OK, Headers({"Content-Type": EVENT_STREAM, "X-Accel-Buffering": "no"}))
 

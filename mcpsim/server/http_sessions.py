@@ -6,21 +6,42 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from mcpsim.eras import legacy
 from mcpsim.messages import Batch, Message, Request, Response
 from mcpsim.recording.scribe import Scribe
 from mcpsim.server.dispatch import Dispatcher, Tokens
 from mcpsim.server.http_reply import BAD_REQUEST, NOT_FOUND, OK, AnswerStream, Refusal, send_json
+from mcpsim.server.http_streams import ResumableAnswer, SessionStreams
 from mcpsim.server.server import Server
 from mcpsim.server.sessions import ServedSession, Taken, answer_batch
-from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER, Headers, HttpRequest
+from mcpsim.transports.http import (
+    LAST_EVENT_ID_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_ID_HEADER,
+    Headers,
+    HttpRequest,
+)
 from mcpsim.transports.streams import HttpReply
 
 MAX_SESSIONS: Final = 1_000
 
 PrincipalOf = Callable[[Headers], str]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSession:
+    """A session of an endpoint, and its streams."""
+
+    served: ServedSession
+    streams: SessionStreams
+
+    def close(self) -> None:
+        """The session is over."""
+        self.served.close()
+        self.streams.close()
 
 
 class HttpSessions:
@@ -29,21 +50,48 @@ class HttpSessions:
     A JSON-RPC answer to a request of a session always has the status 200, also where it is an error: the
     legacy revisions give statuses to what the transport refuses only, and a client would take 404 for the
     end of its session.
+
+    Args:
+        resumable: whether the streams of sessions can be resumed.
+        retry_ms: how long a client shall wait before it resumes one, in milliseconds.
+        changed: called whenever something changed of what is remembered.
     """
 
-    def __init__(self, server: Server, scribe: Scribe, tokens: Tokens, principal_of: PrincipalOf) -> None:
+    def __init__(
+        self,
+        server: Server,
+        scribe: Scribe,
+        tokens: Tokens,
+        principal_of: PrincipalOf,
+        *,
+        resumable: bool,
+        retry_ms: int,
+        changed: Callable[[], None],
+    ) -> None:
         self._server = server
         self._scribe = scribe
         self._tokens = tokens
         self._principal_of = principal_of
-        self._sessions: dict[str, ServedSession] = {}
+        self._resumable = resumable
+        self._retry_ms = retry_ms
+        self._changed = changed
+        self._sessions: dict[str, HttpSession] = {}
 
-    def named_by(self, request: HttpRequest) -> ServedSession | None:
-        """The session that the request's header names, or None."""
+    def batches(self, request: HttpRequest) -> bool:
+        """Whether the request belongs to a session whose revision knows batches."""
+        found = self._named_by(request)
+        return found is not None and found.served.session.batches
+
+    def named(self, id: str) -> ServedSession | None:
+        """The session of that id, or None."""
+        found = self._sessions.get(id)
+        return None if found is None else found.served
+
+    def _named_by(self, request: HttpRequest) -> HttpSession | None:
         id = request.headers.get(SESSION_ID_HEADER)
         found = self._sessions.get(id) if id is not None else None
         # An id is a name and no proof: for anybody but the one who opened it the session is not there.
-        if found is not None and found.principal != self._principal_of(request.headers):
+        if found is not None and found.served.principal != self._principal_of(request.headers):
             return None
         return found
 
@@ -53,21 +101,22 @@ class HttpSessions:
         Raises:
             Refusal: the transport's rules refuse it.
         """
-        stream = AnswerStream(reply, self._scribe)
         if isinstance(message, Batch):
             found = self._session_of(request)
-            before = found.session.phase
-            members = found.take_batch(message, stream.event, reply.exchange)
+            stream = self._answer_stream(found, reply)
+            before = found.served.session.mark
+            members = found.served.take_batch(message, stream.event, reply.exchange)
             self._note_change(found, before)
-            await self._answer_batch(found, members, stream)
+            await self._answer_batch(found.served, members, stream)
         elif isinstance(message, Request) and SESSION_ID_HEADER not in request.headers:
-            await self._without_session(message, request, reply, stream)
+            await self._without_session(message, request, AnswerStream(reply, self._scribe))
         else:
             found = self._session_of(request)
-            before = found.session.phase
-            # A client that goes away has not cancelled: that takes a notification. The work goes on, and
-            # what it sends is lost, because this server's streams cannot be resumed.
-            taken = found.take(message, stream.event, reply.exchange)
+            stream = self._answer_stream(found, reply)
+            before = found.served.session.mark
+            # A client that goes away has not cancelled: that takes a notification. The work goes on. What it
+            # sends is kept where streams can be resumed, and lost otherwise.
+            taken = found.served.take(message, stream.event, reply.exchange)
             self._note_change(found, before)
             if not isinstance(message, Request):
                 if not taken.wanted:
@@ -78,9 +127,12 @@ class HttpSessions:
             else:
                 await stream.answer(taken.answer)
 
-    async def _without_session(
-        self, message: Request, request: HttpRequest, reply: HttpReply, stream: AnswerStream
-    ) -> None:
+    def _answer_stream(self, found: HttpSession, reply: HttpReply) -> AnswerStream:
+        if found.streams.resumable:
+            return ResumableAnswer(reply, self._scribe, found.streams)
+        return AnswerStream(reply, self._scribe)
+
+    async def _without_session(self, message: Request, request: HttpRequest, stream: AnswerStream) -> None:
         if message.method == "ping":
             # It may come before the handshake, when there is no session to name.
             await stream.answer(Response(message.id, {}))
@@ -89,12 +141,14 @@ class HttpSessions:
             raise self._missing(message.method)
         session = legacy.Session(self._server.legacy_versions)
         dispatcher = Dispatcher(self._server, self._scribe, self._tokens)
-        served = ServedSession(session, dispatcher, self._principal_of(request.headers))
+        streams = SessionStreams(resumable=self._resumable, retry_ms=self._retry_ms, scribe=self._scribe)
+        served = ServedSession(session, dispatcher, streams.put, self._principal_of(request.headers))
         taken = served.take(message, stream.event)
         headers: dict[str, str] = {}
         if session.phase is not legacy.Phase.NEW:
             session.id = self._tokens("session")
-            self._begin(served)
+            streams.primes = session.version in legacy.PRIMED_REVISIONS
+            self._begin(HttpSession(served, streams))
             headers[SESSION_ID_HEADER] = session.id
         await stream.answer(taken.answer, headers=headers)
 
@@ -116,25 +170,40 @@ class HttpSessions:
         """
         found = self._session_of(request)
         found.close()
-        del self._sessions[found.session.id]
-        self._remember()
+        del self._sessions[found.served.session.id]
+        self._changed()
         await send_json(reply, OK)
 
-    def _session_of(self, request: HttpRequest) -> ServedSession:
+    async def listen(self, request: HttpRequest, reply: HttpReply) -> None:
+        """Answer a GET: open a standing stream, or resume one that the request names; returns when its
+        connection is gone.
+
+        Raises:
+            Refusal: it names no session, or a stream that cannot be resumed.
+        """
+        found = self._session_of(request)
+        last_event_id = request.headers.get(LAST_EVENT_ID_HEADER)
+        if last_event_id is None:
+            await found.streams.stand(reply)
+        else:
+            await found.streams.resume(last_event_id, reply)
+
+    def _session_of(self, request: HttpRequest) -> HttpSession:
         """The session that a request names, after the version header was checked."""
         if SESSION_ID_HEADER not in request.headers:
             raise self._missing(request.method)
-        found = self.named_by(request)
+        found = self._named_by(request)
         if found is None:
             raise Refusal(NOT_FOUND, "There is no such session (any more); initialize again.")
         version = request.headers.get(PROTOCOL_VERSION_HEADER)
         # The header must not be invalid or unsupported; that it names the negotiated version is a SHOULD for
         # the client. A session has one version, and a message that says another is refused all the same:
         # nobody could tell by which revision it is to be read. Clients before 2025-06-18 send no header.
-        if version is not None and version != found.session.version:
+        spoken = found.served.session.version
+        if version is not None and version != spoken:
             raise Refusal(
                 BAD_REQUEST,
-                f"{PROTOCOL_VERSION_HEADER} says {version!r}; this session speaks {found.session.version}.",
+                f"{PROTOCOL_VERSION_HEADER} says {version!r}; this session speaks {spoken}.",
             )
         return found
 
@@ -146,22 +215,20 @@ class HttpSessions:
             "first, its response gives a session id out.",
         )
 
-    def _begin(self, served: ServedSession) -> None:
-        self._sessions[served.session.id] = served
+    def _begin(self, session: HttpSession) -> None:
+        self._sessions[session.served.session.id] = session
         if len(self._sessions) > MAX_SESSIONS:
             # A server may end a session at any time; the oldest has most likely been left behind.
             oldest = next(iter(self._sessions))
             self._scribe.note(f"The session {oldest} is ended: there are more than {MAX_SESSIONS}.")
             self._sessions.pop(oldest).close()
-        self._remember()
+        self._changed()
 
-    def _note_change(self, found: ServedSession, before: legacy.Phase) -> None:
-        if found.session.phase is not before:
-            self._remember()
+    def _note_change(self, found: HttpSession, before: object) -> None:
+        if found.served.session.mark != before:
+            self._changed()
 
-    def _remember(self) -> None:
-        sessions = [one.session.remembers() for one in self._sessions.values()]
-        if len(sessions) > 1:
-            self._scribe.state({"sessions": sessions})
-        else:
-            self._scribe.state(sessions[0] if sessions else {})
+    def remembers(self) -> dict[str, Any]:
+        """All sessions as plain values, for a recording."""
+        sessions = [one.served.session.remembers() for one in self._sessions.values()]
+        return {"sessions": sessions} if len(sessions) > 1 else sessions[0] if sessions else {}

@@ -8,18 +8,53 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import anyio
 
 from mcpsim.eras import legacy
+from mcpsim.eras.capabilities import declares
 from mcpsim.eras.legacy import Action
 from mcpsim.errors import MalformedMessage, ProtocolError
-from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, Response
-from mcpsim.server.context import Send
+from mcpsim.messages import (
+    Batch,
+    ErrorResponse,
+    Message,
+    Notification,
+    Request,
+    Response,
+    write_message,
+)
+from mcpsim.server.changes import Change, Listening
+from mcpsim.server.context import ASK_TIMEOUT_S, Asked, Context, Send
 from mcpsim.server.dispatch import Answer, Dispatcher, Flight, Questions, initialize_result, write_answer
+from mcpsim.server.operations.checking import check_params
+from mcpsim.utilities.subscriptions import CAPABILITY_OF, RESOURCE_UPDATED
 
 Work = Callable[[], Awaitable[Answer | None]]
+Unrelated = Callable[[bytes], None]
+
+
+def _set_level(session: legacy.Session, params: dict[str, Any]) -> None:
+    session.log_level = params["level"]
+
+
+def _subscribe(session: legacy.Session, params: dict[str, Any]) -> None:
+    session.subscribe(params["uri"])
+
+
+def _unsubscribe(session: legacy.Session, params: dict[str, Any]) -> None:
+    session.unsubscribe(params["uri"])
+
+
+# The requests that change what is remembered of the client, and do nothing else. Each has an empty result.
+# https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#setting-log-level
+# https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
+SETTINGS: Final[dict[str, Callable[[legacy.Session, dict[str, Any]], None]]] = {
+    "logging/setLevel": _set_level,
+    "resources/subscribe": _subscribe,
+    "resources/unsubscribe": _unsubscribe,
+}
 
 
 class Taken(NamedTuple):
@@ -40,14 +75,22 @@ class Taken(NamedTuple):
 class ServedSession:
     """A session with one legacy client, and what is in work for it.
 
+    While the session operates it listens at the server's hub, and tells its client of what changes: of lists
+    as far as the server declared it at the handshake, of the resources that the client subscribed to.
+
     Attributes:
+        unrelated: sends what belongs to no request of the client: the pipe, or a standing stream.
         principal: who opened the session, or "".
+        declared: the capabilities that the server declared to this client.
     """
 
     session: legacy.Session
     dispatcher: Dispatcher
+    unrelated: Unrelated
     principal: str = ""
     questions: Questions = field(default_factory=Questions)
+    declared: dict[str, Any] = field(default_factory=dict[str, Any])
+    _listening: Listening | None = None
 
     def take(self, message: Message, send: Send, exchange: int = 0) -> Taken:
         """Take one message in.
@@ -75,11 +118,22 @@ class ServedSession:
     def _take_request(self, request: Request, action: Action, send: Send, exchange: int) -> Taken:
         if action is Action.ANSWER_INITIALIZE:
             self.session.open(request.params or {})
-            return Taken(Response(request.id, initialize_result(self.dispatcher.server, self.session)))
+            result = initialize_result(self.dispatcher.server, self.session)
+            self.declared = result["capabilities"]
+            return Taken(Response(request.id, result))
         if action is Action.ANSWER_PING:
             return Taken(Response(request.id, {}))
+        if request.method in SETTINGS:
+            return self._set(request)
         flight = self.dispatcher.take_off(request.id)
         return Taken(work=partial(self._run, request, flight, send, exchange))
+
+    def _set(self, request: Request) -> Taken:
+        params = request.params or {}
+        legacy.check_method(request.method, self.session.version, self.declared)
+        check_params(request.method, params, self.session.version)
+        SETTINGS[request.method](self.session, params)
+        return Taken(Response(request.id, {}))
 
     async def _run(self, request: Request, flight: Flight, send: Send, exchange: int) -> Answer | None:
         return await self.dispatcher.legacy(
@@ -89,8 +143,57 @@ class ServedSession:
     def _take_notification(self, message: Notification, action: Action) -> None:
         if action is Action.IGNORE:
             self.dispatcher.scribe.note(f"Ignored in the phase {self.session.phase}: {message.method}.")
+        elif action is Action.BEGIN:
+            self._listening = self.dispatcher.server.changes.listen(self._tell)
         elif message.method == "notifications/cancelled":
             self.dispatcher.cancel(message)
+
+    def _tell(self, change: Change) -> None:
+        capability = CAPABILITY_OF.get(change.method)
+        if capability is None or not declares(self.declared, capability):
+            return
+        if change.method != RESOURCE_UPDATED:
+            self.unrelated(write_message(Notification(change.method, None)))
+        elif change.uri in self.session.subscriptions:
+            self.unrelated(write_message(Notification(change.method, {"uri": change.uri})))
+
+    async def ask(
+        self, method: str, params: dict[str, Any] | None = None, *, timeout_s: float = ASK_TIMEOUT_S
+    ) -> dict[str, Any]:
+        """Send a request to the client that belongs to none of its requests, and wait for the result.
+
+        Args:
+            timeout_s: how long to wait, in seconds.
+
+        Raises:
+            McpSimError, RequestTimeout, ProtocolError: as `Context.request`.
+        """
+
+        async def send(data: bytes) -> None:
+            self.unrelated(data)
+
+        async def ask(requests: Asked, timeout_s: float) -> list[Answer]:
+            return await self.questions.ask(context, requests, timeout_s)
+
+        dispatcher = self.dispatcher
+        context = Context(
+            server=dispatcher.server,
+            id="",
+            method="",
+            era="legacy",
+            version=self.session.version,
+            capabilities=self.session.capabilities,
+            meta={},
+            principal=self.principal,
+            send=send,
+            note=dispatcher.scribe.note,
+            tokens=dispatcher.tokens,
+            clock=dispatcher.clock,
+            questions=ask,
+            session=self.session,
+            silent=self.session.phase is not legacy.Phase.OPERATING,
+        )
+        return await context.request(method, params, timeout_s=timeout_s)
 
     def take_batch(self, batch: Batch, send: Send, exchange: int = 0) -> list[Taken]:
         """Take in the members of a batch, in order."""
@@ -107,6 +210,8 @@ class ServedSession:
     def close(self) -> None:
         """The transport is closed: stop what is in work, in request order."""
         self.session.phase = legacy.Phase.CLOSED
+        if self._listening is not None:
+            self._listening.close()
         self.dispatcher.cancel_all()
 
 

@@ -6,7 +6,9 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,9 +18,11 @@ from mcpsim.eras.negotiation import choose_era_of_server
 from mcpsim.errors import PARSE_ERROR, ConnectionClosed, FramingError, MalformedMessage, ProtocolError
 from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
 from mcpsim.recording.scribe import Scribe
+from mcpsim.server.context import ASK_TIMEOUT_S
 from mcpsim.server.dispatch import Answer, Dispatcher, Tokens, write_answer
 from mcpsim.server.server import Server
 from mcpsim.server.sessions import ServedSession, Taken, answer_batch
+from mcpsim.server.subscriptions import OpenSubscriptions
 from mcpsim.transports.stdio import LineReader, frame
 from mcpsim.transports.streams import ByteStream
 
@@ -43,12 +47,36 @@ class StdioServing:
         self._principal = principal
         self._dispatcher = Dispatcher(server, scribe, tokens)
         self._session = legacy.Session(server.legacy_versions)
-        self._served = ServedSession(self._session, self._dispatcher, principal)
+        self._served = ServedSession(self._session, self._dispatcher, self._send_unrelated, principal)
+        self._subscriptions = OpenSubscriptions(announces=True, changed=self._note_state)
+        self._tasks: TaskGroup | None = None
+        self._unsent: deque[bytes] = deque()
+
+    def end_subscriptions(self, reason: str = "The server ends its subscriptions.") -> int:
+        """End all subscriptions of this connection in good order (modern); returns how many.
+
+        https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+        """
+        return self._subscriptions.end_all(reason)
+
+    async def ask(
+        self, method: str, params: dict[str, Any] | None = None, *, timeout_s: float = ASK_TIMEOUT_S
+    ) -> dict[str, Any]:
+        """Send a request that belongs to none of the client's requests (legacy), and wait for its result.
+
+        Args:
+            timeout_s: how long to wait, in seconds.
+
+        Raises:
+            McpSimError, RequestTimeout, ProtocolError: as `Context.request`.
+        """
+        return await self._served.ask(method, params, timeout_s=timeout_s)
 
     async def run(self) -> None:
         """Serve until the client closes our input; then stop what is in work and close our output."""
         lines = LineReader()
         async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
             while True:
                 try:
                     chunk = await self._stream.receive()
@@ -59,14 +87,26 @@ class StdioServing:
             leftover = lines.finish()
             if leftover:
                 self._scribe.note(f"The input ended in the middle of a message of {len(leftover)} bytes.")
-            had_session = self._session.phase is not legacy.Phase.NEW
+            remembered = self._session.phase is not legacy.Phase.NEW or len(self._subscriptions) > 0
             self._served.close()
-            if had_session:
+            self._tasks = None
+            if remembered:
                 self._scribe.state({})
         await self._stream.aclose()
 
     async def _send(self, data: bytes) -> None:
         await self._stream.send(frame(data))
+
+    def _send_unrelated(self, data: bytes) -> None:
+        # Whoever tells of a change must not wait for it to be sent; the lines still keep their order.
+        self._unsent.append(data)
+        if len(self._unsent) == 1 and self._tasks is not None:
+            self._tasks.start_soon(self._send_waiting, name="server: what belongs to no request")
+
+    async def _send_waiting(self) -> None:
+        while self._unsent:
+            await self._write(self._unsent[0])
+            self._unsent.popleft()
 
     async def _answer(self, answer: Answer | None) -> None:
         if answer is not None:
@@ -92,7 +132,7 @@ class StdioServing:
                 self._scribe.note(f"Not answered, because it is no request: {error.message}")
             return
         if isinstance(message, Batch):
-            before = self._session.phase
+            before = self._session.mark
             members = self._served.take_batch(message, self._send)
             self._note_change(before)
             tasks.start_soon(self._run_batch, members, name="server: batch")
@@ -120,6 +160,7 @@ class StdioServing:
         except ProtocolError as error:
             await self._answer(ErrorResponse(message.id, error.code, error.message, error.data))
             return
+        self._subscriptions.bind(visit)
 
         async def work() -> Answer | None:
             return await self._dispatcher.modern(visit, flight, self._send)
@@ -127,7 +168,7 @@ class StdioServing:
         tasks.start_soon(self._run, work, name=f"server: {message.method}")
 
     async def _take_legacy(self, tasks: TaskGroup, message: Message) -> None:
-        before = self._session.phase
+        before = self._session.mark
         taken = self._served.take(message, self._send)
         self._note_change(before)
         await self._answer(taken.answer)
@@ -135,9 +176,17 @@ class StdioServing:
             method = message.method if isinstance(message, Request) else ""
             tasks.start_soon(self._run, taken.work, name=f"server: {method}")
 
-    def _note_change(self, before: legacy.Phase) -> None:
-        if self._session.phase is not before:
-            self._scribe.state(self._session.remembers())
+    def _note_change(self, before: object) -> None:
+        if self._session.mark != before:
+            self._note_state()
+
+    def _note_state(self) -> None:
+        phase = self._session.phase
+        if phase is legacy.Phase.CLOSED:
+            # What was remembered went with the connection, and the recording says so already.
+            return
+        session = {} if phase is legacy.Phase.NEW else self._session.remembers()
+        self._scribe.state({**session, **self._subscriptions.remembers()})
 
     async def _run(self, work: Callable[[], Awaitable[Answer | None]]) -> None:
         await self._answer(await work())

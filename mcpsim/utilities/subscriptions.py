@@ -72,6 +72,10 @@ class Filter:
         methods = (kind.method for kind in LIST_CHANGES if declares(kind.capability))
         return Filter(self.methods.intersection(methods), self.uris if declares(UPDATES.capability) else ())
 
+    def without(self, other: Filter) -> Filter:
+        """What this filter wants and another one does not."""
+        return Filter(self.methods - other.methods, tuple(uri for uri in self.uris if uri not in other._uris))
+
     def to_json(self) -> dict[str, Any]:
         """The filter as it stands in `params.notifications`; what is not wanted is left out."""
         written: dict[str, Any] = {kind.member: True for kind in LIST_CHANGES if kind.method in self.methods}
