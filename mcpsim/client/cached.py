@@ -63,14 +63,18 @@ class CachedRequester(Requester):
         on_progress: OnProgress | None = None,
         timeout_s: float | None = None,
         reset_on_progress: bool = False,
+        renew: bool = False,
     ) -> tuple[Mapping[str, Any], Any]:
         """The result of a cacheable method, from the cache or from the server: as it came, and read.
+
+        Args:
+            renew: whether to ask the server in any case.
 
         Raises:
             As `Client.call_tool`. Where the server refuses a cursor, all pages of its list are dropped.
         """
         found = self._kept(method, params)
-        if found is not None and found.is_fresh(_now_ms()):
+        if found is not None and not renew and found.is_fresh(_now_ms()):
             left_ms = found.fresh_until_ms - _now_ms()
             self._scribe.note(f"{method} is answered from the cache: fresh for another {left_ms:g} ms.")
             return found.result, self._parse(method, found.result)

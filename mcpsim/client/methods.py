@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import mcp_types
 from pydantic import BaseModel
 
-from mcpsim.client.cached import CachedRequester
 from mcpsim.client.inbox import called
-from mcpsim.client.paging import walk
+from mcpsim.client.mirroring import ToolKeeper
+from mcpsim.client.paging import MAX_PAGES, walk
 from mcpsim.client.wire import OnProgress
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
@@ -18,12 +18,10 @@ from mcpsim.eras.modern import LOG_LEVELS
 from mcpsim.errors import ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import Notification
 
-MAX_PAGES: Final = 1000
-
 OnLog = Callable[[str, Any, str | None], object]
 
 
-class Methods(CachedRequester):
+class Methods(ToolKeeper):
     """What a client can ask of a server.
 
     Attributes:
@@ -210,8 +208,10 @@ class Methods(CachedRequester):
         Raises:
             ProtocolError: the server answered with a JSON-RPC error.
             RequestTimeout: no answer in time; the request was cancelled.
-            ConnectionClosed, UnexpectedResponse: there will be no answer that can be used.
+            ConnectionClosed, UnexpectedResponse: there will be no answer that can be used; also where the
+                structured content does not fit the output schema of a tool that this client has listed.
             McpSimError: the server did not declare that it has tools (legacy).
+            ParameterHeaderError: an argument that belongs in a header cannot stand there (modern, HTTP).
         """
         params = {"name": name, "arguments": dict(arguments or {})}
         result = await self._ask(
@@ -221,7 +221,10 @@ class Methods(CachedRequester):
             timeout_s=timeout_s,
             reset_on_progress=reset_on_progress,
         )
-        return cast("mcp_types.CallToolResult", self._parse("tools/call", result))
+        read = self._parse("tools/call", result)
+        if self._tools:
+            self._check_output(name, result)
+        return cast("mcp_types.CallToolResult", read)
 
     async def ping(self) -> None:
         """Ask whether the server is there (legacy only: the modern protocol has no ping)."""

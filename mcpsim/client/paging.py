@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from mcpsim.errors import INVALID_PARAMS, ProtocolError, RepeatedCursor, TooManyPages
 from mcpsim.messages import write_json
+
+MAX_PAGES: Final = 1000
 
 PageT = TypeVar("PageT")
 
