@@ -11,6 +11,7 @@ from mcpsim.messages import Batch, ErrorResponse, Notification, Request, Respons
 from mcpsim.recording import events
 from mcpsim.recording.events import Event, Head
 from mcpsim.recording.frames import Frame
+from mcpsim.transports.http import LAST_EVENT_ID_HEADER, Headers, SseEvent, SseReader
 
 if TYPE_CHECKING:
     from mcpsim.recording.recording import Recording
@@ -99,21 +100,37 @@ def _fate(frame: Frame) -> str:
 
 
 def head_label(head: Head) -> str:
-    """The start line of an HTTP head in short: `POST`, or `HTTP 202`."""
-    return f"HTTP {head['status']}" if "status" in head else head.get("method", "HTTP")
+    """The start line of an HTTP head in short: `POST`, or `HTTP 202`; of a GET also after which event."""
+    if "status" in head:
+        return f"HTTP {head['status']}"
+    method = head.get("method", "HTTP")
+    last = Headers((name, value) for name, value in head.get("headers", ())).get(LAST_EVENT_ID_HEADER)
+    return method if last is None else f"{method} after event {last}"
 
 
 def body_label(frame: Frame) -> str:
     """What the body is, and the part of it that matters."""
     message = frame.parsed
     if message is None:
-        return ""
+        return _stream_label(frame)
     if isinstance(message, MalformedMessage):
         return f"not a message ({message.message}) {_quoted(frame.body)}"
     if isinstance(message, Batch):
         return f"a batch of {len(message.members)}"
     gist = gist_of(message)
     return f"{describe(message)} {gist}".rstrip()
+
+
+def _stream_label(frame: Frame) -> str:
+    """What an event stream carries beside messages: a comment, or an event that has an id and no data."""
+    if not frame.is_http or not frame.data:
+        return ""
+    found = [one for one in SseReader().feed(frame.data) if isinstance(one, SseEvent)]
+    if not found:
+        return "(a comment)" if frame.data.startswith(b":") else ""
+    id = "" if found[0].id is None else f" {found[0].id}"
+    retry = "" if found[0].retry_ms is None else f", retry after {found[0].retry_ms} ms"
+    return f"(event{id} without data{retry})"
 
 
 def gist_of(message: Request | Notification | Response | ErrorResponse) -> str:

@@ -81,9 +81,7 @@ class SessionStream:
             await former.end()
         connection = Connection(reply)
         async with self._writing:
-            await reply.send(stream_head(), b"")
-            if after is None and self.priming:
-                await reply.send(None, self.priming)
+            await reply.send(stream_head(), self.priming if after is None else b"")
             self._sent = after or 0
             self.connection = connection
         reply.on_abort(lambda: self._lost(connection))

@@ -55,7 +55,8 @@ class KeptAlive:
             self._active = anyio.Event()
             with anyio.move_on_after(self._quiet_s) as quiet:
                 await self._active.wait()
-            if quiet.cancelled_caught and self._streaming:
+            # Something may have been sent in the very moment in which the time was up.
+            if quiet.cancelled_caught and self._streaming and not self._active.is_set():
                 await self._comment()
 
     async def _comment(self) -> None:
