@@ -1,7 +1,7 @@
-"""URI templates (RFC 6570), read backwards: which values would make a template into this URI?
+"""URI templates (RFC 6570), in both directions: a URI from values, and the values that make this URI.
 
-The RFC says how a template becomes a URI. The other way round, which a server needs when a client reads a
-resource, it leaves open. Here a URI matches if the template can become it, with these choices:
+The RFC says how a template becomes a URI; that is left to a library. The other way round, which a server
+needs when a client reads a resource, it leaves open. Here a URI matches if the template can become it, with these choices:
 
 - Where several values are possible, variables further left take as much as they can.
 - A variable may stay out where the RFC lets an undefined one disappear: those of `?`, `&` and `;` each by
@@ -17,7 +17,7 @@ https://www.rfc-editor.org/rfc/rfc6570
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -141,6 +141,14 @@ class UriTemplate:
             return None
         trail, found = _run(self._steps, chars)
         return self._values(trail, chars) if found else None
+
+    def expand(self, values: Mapping[str, str | Sequence[str]]) -> str:
+        """The URI for these values. A variable that is not among them is undefined, as the RFC has it."""
+        from uritemplate import URITemplate
+
+        return URITemplate(self.text).expand(
+            {name: value if isinstance(value, str) else list(value) for name, value in values.items()}
+        )
 
     def _values(self, trail: _Trail, chars: list[_Char]) -> Values:
         spans: list[tuple[int, int, int]] = []
