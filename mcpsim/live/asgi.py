@@ -19,6 +19,7 @@ from mcpsim.live.telling import StderrScribe, random_token
 from mcpsim.messages import DEFAULT_LIMITS
 from mcpsim.recording import Scribe
 from mcpsim.server import HttpServing, Server
+from mcpsim.server.http import RETRY_MS
 from mcpsim.server.http_reply import NOT_FOUND, Refusal
 from mcpsim.server.http_sessions import PrincipalOf
 from mcpsim.transports.http import Headers, HttpHead, HttpRequest
@@ -27,6 +28,14 @@ from mcpsim.transports.link import is_event_stream
 ENDPOINT_PATH: Final = "/mcp"
 CONTENT_TOO_LARGE: Final = 413
 MISDIRECTED_REQUEST: Final = 421
+SERVICE_UNAVAILABLE: Final = 503
+
+#: How long requests in work may take to finish when a server ends, in seconds.
+SHUTDOWN_S: Final = 5.0
+KEEP_ALIVE_S: Final = 15.0
+
+_LAST_WORDS_S: Final = 1.0
+_POLL_S: Final = 0.005
 
 Scope = MutableMapping[str, Any]
 AsgiEvent = MutableMapping[str, Any]
@@ -66,6 +75,8 @@ class AsgiApp:
         self._serving = serving
         self._allowed_hosts = allowed_hosts
         self._max_body_bytes = max_body_bytes
+        self._visits: list[_Visit] = []
+        self._closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request, or the life of the whole application, as ASGI has it."""
@@ -80,9 +91,36 @@ class AsgiApp:
             case other:
                 raise ValueError(f"This application serves HTTP, not {other!r}.")
 
-    async def shut_down(self) -> None:
-        """End what would never end by itself, as the specification wants it ended: open subscriptions and
-        legacy sessions. To be called before the HTTP server waits for its responses to end."""
+    async def shut_down(self, within_s: float = SHUTDOWN_S) -> None:
+        """End what is in work, as the specification wants it ended. To be called before the HTTP server waits
+        for its responses to end.
+
+        Subscriptions get their result, standing streams of legacy clients end. Every other request may
+        finish; what does not in time is stopped, and answered with 503 or the end of its stream. Meanwhile
+        every new request is answered with 503.
+
+        Args:
+            within_s: how long requests may take to finish, in seconds.
+
+        https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+        """
+        self._closing = True
+        try:
+            self._serving.end_subscriptions()
+            for visit in self._visits:
+                if visit.is_standing:
+                    visit.give_up()
+            await self._no_visits_within(within_s)
+            for visit in self._visits:
+                visit.give_up()
+            await self._no_visits_within(_LAST_WORDS_S)
+        finally:
+            self._closing = False
+
+    async def _no_visits_within(self, seconds: float) -> None:
+        deadline = anyio.current_time() + seconds
+        while self._visits and anyio.current_time() < deadline:
+            await anyio.sleep(_POLL_S)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
@@ -108,12 +146,22 @@ class AsgiApp:
         if body is None:
             return
         request = HttpRequest(scope["method"], self.path, headers, body)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_watch, receive, reply)
-            await self._serving.handle(request, reply)
-            tasks.cancel_scope.cancel()
+        visit = _Visit(reply, is_standing=request.method == "GET")
+        self._visits.append(visit)
+        try:
+            with visit.scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_watch, receive, reply)
+                    await self._serving.handle(request, reply)
+                    tasks.cancel_scope.cancel()
+            if visit.given_up:
+                await reply.break_off()
+        finally:
+            self._visits.remove(visit)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
+        if self._closing:
+            raise Refusal(SERVICE_UNAVAILABLE, "This server is about to end.")
         path = scope["path"].removeprefix(scope.get("root_path") or "")
         if path != self.path:
             raise Refusal(NOT_FOUND, f"There is nothing at {path}; the MCP endpoint is {self.path}.")
@@ -149,6 +197,22 @@ class AsgiApp:
                 return bytes(body)
 
 
+class _Visit:
+    """A request in work."""
+
+    def __init__(self, reply: AsgiReply, *, is_standing: bool) -> None:
+        self.scope = anyio.CancelScope()
+        self.is_standing = is_standing
+        self.given_up = False
+        self._reply = reply
+
+    def give_up(self) -> None:
+        """Stop the work; the client is still there."""
+        self.given_up = not self._reply.is_over
+        self._reply.abort()
+        self.scope.cancel()
+
+
 async def _watch(receive: Receive, reply: AsgiReply) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -173,10 +237,15 @@ class AsgiReply:
         self._aborted = False
         self._callbacks: list[Callable[[], None]] = []
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the response has ended, or nobody waits for it any more."""
+        return self._aborted or self._ended
+
     async def send(self, head: HttpHead | None, body: bytes) -> None:
         # A keep-alive comment must not come between the head and the first event.
         async with self._lock:
-            if self._aborted or self._ended:
+            if self.is_over:
                 return
             if head is not None:
                 self._head = head
@@ -190,7 +259,7 @@ class AsgiReply:
 
     async def end(self) -> None:
         async with self._lock:
-            if self._aborted or self._ended:
+            if self.is_over:
                 return
             self._ended = True
             if not self._streaming and self._head is not None:
@@ -212,11 +281,17 @@ class AsgiReply:
 
     def abort(self) -> None:
         """The client is gone. After the end of the response that means nothing."""
-        if self._aborted or self._ended:
+        if self.is_over:
             return
         self._aborted = True
         for callback in self._callbacks:
             callback()
+
+    async def break_off(self) -> None:
+        """The work was stopped, and the client still waits: tell it in the way of HTTP."""
+        if not self._streaming:
+            await self._start(HttpHead(SERVICE_UNAVAILABLE, Headers()), (b"content-length", b"0"))
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def asgi_app(
@@ -227,6 +302,10 @@ def asgi_app(
     allowed_origins: Collection[str] = (),
     principal_of: PrincipalOf = bearer,
     max_body_bytes: int = DEFAULT_LIMITS.max_bytes,
+    keep_alive_s: float | None = KEEP_ALIVE_S,
+    standing_streams: bool = True,
+    resumable: bool = False,
+    retry_ms: int = RETRY_MS,
     scribe: Scribe | None = None,
 ) -> AsgiApp:
     """Make an ASGI 3 application of a server, for any HTTP server that takes such applications.
@@ -240,10 +319,12 @@ def asgi_app(
         allowed_origins: values of `Origin` that are welcome beside loopback ones.
         principal_of: who the headers say is asking; by default the bearer token itself, unchecked.
         max_body_bytes: the largest body of a request; a larger one is refused with 413.
+        keep_alive_s, standing_streams, resumable, retry_ms: as for `HttpServing`. A quiet stream gets a
+            comment every 15 seconds: what stands between client and server takes it for dead otherwise.
         scribe: takes the server's notes; None writes them to stderr.
 
     Raises:
-        ValueError: the path does not begin with a slash.
+        ValueError: the path does not begin with a slash, or a number is out of its range.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
     """
@@ -255,6 +336,10 @@ def asgi_app(
         tokens=random_token,
         principal_of=principal_of,
         allowed_origins=frozenset(allowed_origins),
+        keep_alive_s=keep_alive_s,
+        standing_streams=standing_streams,
+        resumable=resumable,
+        retry_ms=retry_ms,
     )
     return AsgiApp(
         serving,

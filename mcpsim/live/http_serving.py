@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from mcpsim.errors import ConnectionClosed, McpSimError
-from mcpsim.live.asgi import AsgiApp, asgi_app
+from mcpsim.live.asgi import SHUTDOWN_S, AsgiApp, asgi_app
 from mcpsim.live.groups import plain_errors
 from mcpsim.live.signals import cancel_on_signal
 from mcpsim.server import Server
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpsim.live.uvicorn_server import EmbeddedServer
 
 LOOPBACK: Final = "127.0.0.1"
-SHUTDOWN_S: Final = 5.0
+LAST_PORT: Final = 65_535
 
 
 @asynccontextmanager
@@ -56,7 +56,7 @@ async def serve_http(
     Raises:
         McpSimError: uvicorn is not installed.
         ConnectionClosed: nobody can listen on this host and port.
-        ValueError: an option cannot be used.
+        ValueError: the port or an option cannot be used.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
     """
@@ -64,14 +64,14 @@ async def serve_http(
         if not is_loopback(listening.getsockname()[0]):
             options.setdefault("allowed_hosts", None)
         app = server if isinstance(server, AsgiApp) else asgi_app(server, **options)
-        http_server = _http_server(app, shutdown_s)
+        http_server = _http_server(app)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_run, http_server, listening)
             try:
                 yield url_of(listening, host, app.path)
             finally:
                 with anyio.CancelScope(shield=True):
-                    await app.shut_down()
+                    await app.shut_down(shutdown_s)
                     http_server.should_exit = True
                     await http_server.finished.wait()
 
@@ -126,6 +126,9 @@ def url_of(listening: socket.socket, host: str, path: str) -> str:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    # The operating system would take the port modulo 65536.
+    if not 0 <= port <= LAST_PORT:
+        raise ValueError(f"port must be from 0 to {LAST_PORT}, not {port}.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
@@ -142,12 +145,12 @@ def _listen(host: str, port: int) -> socket.socket:
             listening.close()
             raise
         return listening
-    except (OSError, OverflowError, UnicodeError) as error:
+    except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ConnectionClosed(f"Nobody can listen on {host}, port {port}: {why}.") from error
 
 
-def _http_server(app: AsgiApp, shutdown_s: float) -> EmbeddedServer:
+def _http_server(app: AsgiApp) -> EmbeddedServer:
     # Here and not above: only who serves on HTTP needs it.
     try:
         from mcpsim.live.uvicorn_server import EmbeddedServer as Made
@@ -157,7 +160,7 @@ def _http_server(app: AsgiApp, shutdown_s: float) -> EmbeddedServer:
         raise McpSimError(
             'Serving on HTTP needs uvicorn, which is not installed: pip install "mcpsim[live]"'
         ) from None
-    return Made(app, shutdown_s)
+    return Made(app)
 
 
 async def _run(server: EmbeddedServer, listening: socket.socket, *, task_status: TaskStatus[None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -17,14 +16,13 @@ class EmbeddedServer(uvicorn.Server):
     """An HTTP server that leaves signals and logging to its host, and says when it is ready.
 
     Args:
-        app: the application to serve.
-        shutdown_s: how long responses may take to end at the end, in seconds.
+        app: the application to serve. It is to be shut down before this server is.
 
     Attributes:
         finished: set when the port is closed and nothing is in work any more.
     """
 
-    def __init__(self, app: AsgiApp, shutdown_s: float) -> None:
+    def __init__(self, app: AsgiApp) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -38,7 +36,7 @@ class EmbeddedServer(uvicorn.Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                timeout_graceful_shutdown=math.ceil(shutdown_s),
+                timeout_graceful_shutdown=1,
             )
         )
         self.finished = anyio.Event()
