@@ -1,7 +1,8 @@
 """URI templates (RFC 6570), in both directions: a URI from values, and the values that make this URI.
 
 The RFC says how a template becomes a URI; that is left to a library. The other way round, which a server
-needs when a client reads a resource, it leaves open. Here a URI matches if the template can become it, with these choices:
+needs when a client reads a resource, it leaves open. Here a URI matches if the template can become it, with
+these choices:
 
 - Where several values are possible, variables further left take as much as they can.
 - A variable may stay out where the RFC lets an undefined one disappear: those of `?`, `&` and `;` each by

@@ -8,7 +8,9 @@ from pathlib import Path
 
 HELPERS = {
     "talking": Path(__file__).with_name("talking.py"),
+    "playing": Path(__file__).with_name("playing.py"),
     "checked": Path(__file__).parents[1] / "support" / "checked.py",
+    "revisions": Path(__file__).with_name("revisions.py"),
 }
 
 for name, path in HELPERS.items():
