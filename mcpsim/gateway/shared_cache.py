@@ -8,6 +8,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/cachin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.eras import modern
@@ -24,6 +25,7 @@ from mcpsim.transports.http import (
     HttpHead,
     HttpRequest,
     accepts,
+    header_problems,
     origin_allowed,
 )
 from mcpsim.utilities.caching import CACHEABLE, Cache, Entry
@@ -103,9 +105,16 @@ class SharedCache:
         known = cursor is not None and any(cursor == page.result.get("nextCursor") for page in pages)
         return known and self._cache.drop_pages(request.method) > 0
 
-    def rows(self, now_ms: float) -> list[dict[str, Any]]:
-        """What is kept, as rows for a picture."""
-        return self._cache.snapshot(now_ms)
+    def rows(self, now_ms: float) -> list[str]:
+        """What is kept, in words, a line each: as a client tells of its own cache."""
+        return [_in_words(row) for row in self._cache.snapshot(now_ms)]
+
+
+def _in_words(row: Mapping[str, Any]) -> str:
+    params: Mapping[str, Any] = row["params"]
+    named = "".join(f" {key} {value!r}" for key, value in params.items())
+    how_long = f"fresh until {row['fresh_until_ms']:g} ms" if row["state"] == "fresh" else f"({row['state']})"
+    return f"{row['method']}{named}: {row['scope']}, {how_long}"
 
 
 def _passes(headers: Headers) -> bool:
@@ -117,11 +126,11 @@ def _passes(headers: Headers) -> bool:
 
 def _admitted(request: HttpRequest) -> Request | None:
     """The request in a body, where the first four steps of a server have nothing against it."""
-    # None of these steps asks the server anything.
+    # The first three steps ask nothing of a server; the fourth does, for the arguments of tools.
     visit = modern.Visit(cast("modern.Service", None), request.body, request.headers)
     try:
-        for step in (modern.parse_envelope, modern.check_request, modern.read_meta, modern.compare_headers):
+        for step in (modern.parse_envelope, modern.check_request, modern.read_meta):
             step(visit)
     except ProtocolError:
         return None
-    return visit.request
+    return None if header_problems(request.headers, visit.request) else visit.request

@@ -112,8 +112,13 @@ class Process:
         if not crash.after_ms:
             return self.die(crash)
         at_us = self._wiring.clock() + round(crash.after_ms * _US_PER_MS)
-        self._wiring.set_alarm(at_us, partial(self.die, crash))
+        self._wiring.set_alarm(at_us, partial(self._die_if_it_lives, crash, self.life))
         return False
+
+    def _die_if_it_lives(self, crash: Crash, life: Life) -> None:
+        # A process that was started again meanwhile has not seen the message.
+        if self.life is life:
+            self.die(crash)
 
     def die(self, crash: Crash) -> bool:
         """Die of a fault; False where it is dead already."""
