@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from mcpsim.client.requesting import Requester
+from mcpsim.client.questioned import Questioned
 from mcpsim.client.wire import OnProgress
 from mcpsim.eras.methods import method as method_row
 from mcpsim.errors import (
@@ -26,7 +26,7 @@ from mcpsim.messages import Notification
 from mcpsim.utilities.caching import Cache, Entry
 
 
-class CachedRequester(Requester):
+class CachedRequester(Questioned):
     """The part of a client that keeps results where it was given a cache.
 
     Attributes:
@@ -80,7 +80,7 @@ class CachedRequester(Requester):
             return found.result, self._parse(method, found.result)
         changes = 0 if self.cache is None else self.cache.changes(method)
         try:
-            result = await self._ask(
+            result, asked = await self._ask_in_rounds(
                 method,
                 params,
                 on_progress=on_progress,
@@ -95,7 +95,8 @@ class CachedRequester(Requester):
                 self._scribe.note(f"{method} is answered from the cache, stale, because of: {error}")
                 return found.result, self._parse(method, found.result)
             raise
-        self._keep(method, params, result, changes)
+        # Where the server asked for input, it is the retry that brought the result, and that is never kept.
+        self._keep(method, asked, result, changes)
         return result, read
 
     def _kept(self, method: str, params: Mapping[str, Any] | None) -> Entry | None:

@@ -96,6 +96,10 @@ class Caller:
         if self.on_notification is not None:
             await called(self.on_notification, message)
 
+    def questioned(self, request: Request) -> bool:
+        """Begin to answer a request of the server (legacy); False where nobody here can."""
+        return False
+
     async def reply(self, answer: Answer) -> None:
         """Answer a request of the server (legacy)."""
         await self._post("The answer", write_message(answer), self._headers(None))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 
+from mcpsim.client.answering import MAX_ROUNDS, Callback, Roots
 from mcpsim.client.listening import Listener
 from mcpsim.client.methods import OnLog, check_log_level
 from mcpsim.client.wire import Wire
@@ -45,9 +46,24 @@ class Client(Listener):
         stale_if_error: whether a result that is stale is better than none, where asking again fails.
         standing_stream: whether a legacy client on HTTP opens a stream with GET after the handshake. Without
             one it hears of nothing that belongs to no request, such as a list that changed.
+        elicit: called with `mcp_types.ElicitRequestFormParams` where a server wants a form filled in. Returns
+            the content as a dict or model; or "accept" (the defaults are right), "decline", "cancel"; or an
+            `mcp_types.ElicitResult`.
+        elicit_url: called with `mcp_types.ElicitRequestURLParams` where a server wants the user to visit a
+            page: show the whole URL, ask the user, and never open it by itself. Returns "accept", "decline"
+            or "cancel".
+        sample: called with `mcp_types.CreateMessageRequestParams` where a server wants a model to write.
+            Returns a text, or a result as a dict or model, or raises `InputDeclined`.
+        roots: the roots to offer: models, dicts or `file://` URIs, or a function that returns them.
+        sampling_tools, sampling_context: whether `sample` can use tools, and context of servers.
+        max_rounds: how often a modern server may ask for input before it has to answer a request.
+
+    The callbacks may be plain or async functions. What they can answer is declared to servers. A legacy
+    server's requests are answered in tasks of their own, which the server may cancel.
 
     Raises:
-        ValueError: `protocol_version` is not a revision of the era, or there is no such log level.
+        ValueError: `protocol_version` is not a revision of the era, there is no such log level, or a root is
+            no `file://` URI.
     """
 
     def __init__(
@@ -68,6 +84,13 @@ class Client(Listener):
         cache: Cache | None = None,
         stale_if_error: bool = False,
         standing_stream: bool = False,
+        elicit: Callback | None = None,
+        elicit_url: Callback | None = None,
+        sample: Callback | None = None,
+        roots: Roots | Callable[[], Any] | None = None,
+        sampling_tools: bool = False,
+        sampling_context: bool = False,
+        max_rounds: int = MAX_ROUNDS,
     ) -> None:
         if protocol_version is not None and era != "auto" and era_of(protocol_version) not in (era, None):
             raise ValueError(f"{protocol_version} is not a version of the {era} era.")
@@ -86,6 +109,13 @@ class Client(Listener):
             anonymous=anonymous,
             log_level=log_level,
             standing_stream=standing_stream,
+            elicit=elicit,
+            elicit_url=elicit_url,
+            sample=sample,
+            roots=roots,
+            sampling_tools=sampling_tools,
+            sampling_context=sampling_context,
+            max_rounds=max_rounds,
         )
         self.preferred_log_level = log_level
         self.on_log = on_log
@@ -100,7 +130,7 @@ class Client(Listener):
             version=self.info["version"],
             era=self.preferred_era,
             protocol_version=self.preferred_version,
-            capabilities=self.capabilities,
+            capabilities=self.given_capabilities,
             timeout_s=self.timeout_s,
             max_timeout_s=self.max_timeout_s,
             probe_timeout_s=self.probe_timeout_s,
@@ -111,6 +141,13 @@ class Client(Listener):
             cache=self.cache,
             stale_if_error=self.stale_if_error,
             standing_stream=self.standing_stream,
+            elicit=self.elicit,
+            elicit_url=self.elicit_url,
+            sample=self.sample,
+            roots=self.roots,
+            sampling_tools=self.sampling_tools,
+            sampling_context=self.sampling_context,
+            max_rounds=self.max_rounds,
         )
 
     @asynccontextmanager
@@ -122,6 +159,7 @@ class Client(Listener):
                 yield self
             finally:
                 with anyio.CancelScope(shield=True):
+                    self._stop_answering()
                     await wire.close(self._headers(None))
                     if self._phase is not legacy.Phase.NEW:
                         # The session is over, and all that belonged to it.

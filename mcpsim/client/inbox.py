@@ -34,6 +34,10 @@ class Owner(Protocol):
         """A notification came that is not about one request's progress."""
         ...
 
+    def questioned(self, request: Request) -> bool:
+        """A request of the server came; whether it will be answered in a task of its own."""
+        ...
+
     async def reply(self, answer: Answer) -> None:
         """Send the answer to a request of the server."""
         ...
@@ -168,6 +172,8 @@ class Inbox:
         if self._owner.era == "modern":
             # A modern server must not send requests, and a modern client must not send responses.
             self._scribe.note(f"Ignored: the request {request.method}. A modern server sends none.")
+            return
+        if self._owner.questioned(request):
             return
         answer: Answer
         if request.method == "ping":

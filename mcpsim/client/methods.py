@@ -150,7 +150,7 @@ class Methods(ToolKeeper):
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
             params["arguments"] = dict(arguments)
-        result = await self._ask(
+        result, _ = await self._ask_in_rounds(
             "prompts/get",
             params,
             on_progress=on_progress,
@@ -197,6 +197,9 @@ class Methods(ToolKeeper):
     ) -> mcp_types.CallToolResult:
         """Call a tool (`tools/call`). A tool error is a result too: look at `is_error`.
 
+        Where a modern server asks for input, the callbacks of this client answer, and the call is sent again
+        with the answers; each sending has its own timeout.
+
         Args:
             on_progress: called with progress, total and message of each progress notification, where messages
                 are read: it may be async, but must not wait for this server itself. The request
@@ -212,9 +215,11 @@ class Methods(ToolKeeper):
                 structured content does not fit the output schema of a tool that this client has listed.
             McpSimError: the server did not declare that it has tools (legacy).
             ParameterHeaderError: an argument that belongs in a header cannot stand there (modern, HTTP).
+            TooManyRounds, ValueError, InputDeclined: the server asks for input again and again; what a
+                callback returned is no answer; the user does not want to answer (modern).
         """
         params = {"name": name, "arguments": dict(arguments or {})}
-        result = await self._ask(
+        result, _ = await self._ask_in_rounds(
             "tools/call",
             params,
             on_progress=on_progress,

@@ -79,7 +79,8 @@ class Opener(Caller):
         """
         self.era = "legacy"
         self._attached_wire().keep_session(True)
-        params = legacy.initialize_params(version or self.version, self.capabilities, self.info)
+        proposed = version or self.version
+        params = legacy.initialize_params(proposed, self._offered(proposed), self.info)
         result = await self._call("initialize", params, None, None, None, None)
         chosen = result.get("protocolVersion")
         if not isinstance(chosen, str):
@@ -95,6 +96,10 @@ class Opener(Caller):
         await self._notify("notifications/initialized", None)
         self._phase = legacy.Phase.OPERATING
         self._remember()
+
+    def _offered(self, version: str) -> Mapping[str, Any]:
+        """The capabilities for an `initialize` that proposes this version."""
+        return self.capabilities
 
     async def _handshake(self, version: str) -> None:
         try:

@@ -1,0 +1,221 @@
+"""What a client does when a server asks something of it, in its own requests (legacy) or in a result (modern).
+
+https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import anyio
+
+from mcpsim.client.answering import (
+    ELICIT,
+    INPUT_REQUIRED,
+    LIST_ROOTS,
+    SAMPLE,
+    Answerer,
+    Callback,
+    Roots,
+    drive,
+)
+from mcpsim.client.requesting import Requester
+from mcpsim.client.wire import Answer, OnProgress
+from mcpsim.eras import legacy
+from mcpsim.eras.asking import rules_of
+from mcpsim.errors import INTERNAL_ERROR, INVALID_REQUEST, McpSimError
+from mcpsim.messages import ErrorResponse, Notification, Request, RequestId, is_request_id
+
+CANCELLED: Final = "notifications/cancelled"
+ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
+ROOTS_CHANGED: Final = "notifications/roots/list_changed"
+
+CAPABILITY_OF: Final[Mapping[str, str]] = {ELICIT: "elicitation", SAMPLE: "sampling", LIST_ROOTS: "roots"}
+
+# How many questions of a legacy server may be open at once.
+MOST_QUESTIONS: Final = 100
+
+
+class Questioned(Requester):
+    """The part of a client that answers what servers ask.
+
+    Attributes:
+        roots: the roots that the client offers, or None; change them with `set_roots`.
+        max_rounds: how often a modern server may ask for input before it has to answer.
+    """
+
+    def __init__(
+        self,
+        info: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+        *,
+        elicit: Callback | None,
+        elicit_url: Callback | None,
+        sample: Callback | None,
+        roots: Roots | Callable[[], Any] | None,
+        sampling_tools: bool,
+        sampling_context: bool,
+        max_rounds: int,
+        **more: Any,
+    ) -> None:
+        check_roots(roots)
+        self.roots = roots
+        self.elicit, self.elicit_url, self.sample = elicit, elicit_url, sample
+        self.sampling_tools, self.sampling_context = sampling_tools, sampling_context
+        self.max_rounds = max_rounds
+        self._answerer = Answerer(
+            elicit=elicit,
+            elicit_url=elicit_url,
+            sample=sample,
+            roots=None if roots is None else self._current_roots,
+            sampling_tools=sampling_tools,
+            sampling_context=sampling_context,
+            note=lambda text: self._scribe.note(text),
+        )
+        self._questions: dict[RequestId, anyio.CancelScope] = {}
+        self.given_capabilities = dict(capabilities)
+        super().__init__(info, {**self._answerer.capabilities, **capabilities}, **more)
+
+    def _current_roots(self) -> Any:
+        return self.roots() if callable(self.roots) else self.roots
+
+    async def set_roots(self, roots: Roots | Callable[[], Any]) -> None:
+        """Offer other roots from now on. A legacy server is told that they changed; a modern one asks anew.
+
+        Args:
+            roots: models, dicts or `file://` URIs, or a function without arguments that returns them.
+
+        Raises:
+            ValueError: a root that is no `file://` URI.
+            McpSimError: the client did not declare that it has roots.
+            ConnectionClosed, UnexpectedResponse, RequestTimeout: the server cannot be told (legacy).
+
+        https://modelcontextprotocol.io/specification/2025-11-25/client/roots#root-list-changes
+        """
+        check_roots(roots)
+        if self.roots is None:
+            raise McpSimError("This client did not declare roots: make it with Client(roots=[]) or more.")
+        self.roots = roots
+        if self.era == "legacy" and self._phase is legacy.Phase.OPERATING:
+            await self.notify(ROOTS_CHANGED)
+
+    def _offered(self, version: str) -> dict[str, Any]:
+        """The capabilities for `initialize`: what the proposed revision knows of what the client can do."""
+        rules = rules_of(version)
+        offered = self._answerer.capabilities
+        modes = offered.get("elicitation", {})
+        if not rules.forms or not (rules.modes or "form" in modes):
+            offered.pop("elicitation", None)
+        elif not rules.modes:
+            offered["elicitation"] = {}
+        if "sampling" in offered and not rules.sampling_tools:
+            offered["sampling"] = {}
+        if "roots" in offered:
+            # The modern protocol has no notification for it.
+            offered["roots"] = {"listChanged": True}
+        return {**offered, **self.given_capabilities}
+
+    # Legacy: requests of the server
+
+    def questioned(self, request: Request) -> bool:
+        if CAPABILITY_OF.get(request.method) not in self._answerer.capabilities or self._tasks is None:
+            return False
+        self._tasks.start_soon(self._answer, request, name=f"client: answer {request.method}")
+        return True
+
+    async def _answer(self, request: Request) -> None:
+        answer = await self._answer_to(request)
+        if answer is None:
+            # Whoever cancels a request does not want its answer.
+            return
+        try:
+            await self.reply(answer)
+        except McpSimError as error:
+            self._scribe.note(f"The answer to the server's {request.method} could not be sent: {error}")
+
+    async def _answer_to(self, request: Request) -> Answer | None:
+        if request.id in self._questions:
+            return ErrorResponse(request.id, INVALID_REQUEST, f"The id {request.id!r} is in use.")
+        if len(self._questions) >= MOST_QUESTIONS:
+            return ErrorResponse(request.id, INTERNAL_ERROR, "Too many requests are open at once.")
+        with anyio.CancelScope() as scope:
+            self._questions[request.id] = scope
+            try:
+                return await self._answerer.respond(request, self.version)
+            finally:
+                del self._questions[request.id]
+        return None
+
+    async def notified(self, message: Notification) -> None:
+        if self.era == "legacy" and message.method == CANCELLED:
+            self._take_cancellation(message.params or {})
+        elif message.method == ELICITATION_COMPLETE:
+            self._answerer.completed(message.params)
+        await super().notified(message)
+
+    def _take_cancellation(self, params: Mapping[str, Any]) -> None:
+        id: Any = params.get("requestId")
+        scope = self._questions.get(id) if is_request_id(id) else None
+        if scope is None:
+            self._scribe.note(f"Ignored: the cancellation of #{id!r}, which is not in progress.")
+            return
+        reason: Any = params.get("reason")
+        why = f": {reason}" if isinstance(reason, str) and reason else "."
+        self._scribe.note(f"The server cancelled its request #{id!r}{why}")
+        scope.cancel()
+
+    def _stop_answering(self) -> None:
+        """Nobody waits for answers any more: the connection is about to be closed."""
+        for scope in self._questions.values():
+            scope.cancel()
+
+    # Modern: input requests in a result
+
+    async def _ask_in_rounds(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        reset_on_progress: bool = False,
+    ) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
+        """Send a request and, for as long as the server asks for input, send it again with the answers.
+
+        Each round is a request of its own, with a timeout of its own.
+
+        Returns:
+            The result, and the parameters of the request that brought it.
+        """
+
+        async def send(sent: Mapping[str, Any] | None) -> dict[str, Any]:
+            return await self._ask(
+                method,
+                sent,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
+
+        first = await send(params)
+        if first.get("resultType") != INPUT_REQUIRED or self.era != "modern":
+            return first, params
+        last = params
+        unread = [first]
+
+        async def call(sent: dict[str, Any] | None) -> dict[str, Any]:
+            nonlocal last
+            if unread:
+                return unread.pop()
+            last = sent
+            return await send(sent)
+
+        result = await drive(call, params, self._answerer, version=self.version, max_rounds=self.max_rounds)
+        return result, last
+
+
+def check_roots(roots: Any) -> None:
+    """Raises ValueError where one of these roots is none."""
+    Answerer(roots=roots)
