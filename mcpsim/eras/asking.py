@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import mcp_types
 from mcp_types.methods import parse_client_result, parse_server_request
+from pydantic import BaseModel
 
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS, MODERN_REVISIONS
 
@@ -72,27 +74,35 @@ def rules_of(version: str) -> AskingRules:
 def parse_question(method: str, version: str, params: Mapping[str, Any] | None) -> Any:
     """A question as a model of mcp-types, checked against the schema of its revision.
 
-    The modern schema has the same shapes without the envelope; the latest legacy row describes them.
-
     Raises:
         KeyError: there is no such question in the revision.
         pydantic.ValidationError: its parameters are not valid.
     """
-    return parse_server_request(method, _row(version), params)
+    if version in LEGACY_REVISIONS:
+        return parse_server_request(method, version, params)
+    # The modern revision has no such requests, only their bodies inside of results.
+    body = {"method": method} if params is None else {"method": method, "params": params}
+    return _QUESTIONS[method].model_validate(body, by_name=False)
 
 
 def parse_response(method: str, version: str, response: Mapping[str, Any]) -> Any:
     """The response to a question as a model of mcp-types, checked in the same way.
 
+    A modern response has the shape of the latest legacy result.
+
     Raises:
         KeyError: there is no such question in the revision.
         pydantic.ValidationError: the response is none to this question.
     """
-    return parse_client_result(method, _row(version), response)
+    row = version if version in LEGACY_REVISIONS else LATEST_LEGACY
+    return parse_client_result(method, row, response)
 
 
-def _row(version: str) -> str:
-    return version if version in LEGACY_REVISIONS else LATEST_LEGACY
+_QUESTIONS: Final[Mapping[str, type[BaseModel]]] = {
+    "elicitation/create": mcp_types.ElicitRequest,
+    "sampling/createMessage": mcp_types.CreateMessageRequest,
+    "roots/list": mcp_types.ListRootsRequest,
+}
 
 
 assert RULES.keys() == {*LEGACY_REVISIONS, *MODERN_REVISIONS}

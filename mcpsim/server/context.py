@@ -98,7 +98,7 @@ class Context:
     silent: bool = False
     gone: bool = False
     round: Round | None = None
-    _keys: set[str] = field(default_factory=set[str])
+    _keys: tuple[str, ...] = ()
     _asked: int = 0
     _progress: float = field(default=-math.inf)
     _progress_ms: float = field(default=-math.inf)
@@ -381,7 +381,7 @@ class Context:
     def _take_key(self, key: str) -> None:
         if key in self._keys:
             raise ValueError(f"The key {key!r} stands for another question of this request already.")
-        self._keys.add(key)
+        self._keys = (*self._keys, key)
 
     def _check(self, questions: Sequence[InputRequest]) -> None:
         """Check that these may be asked of this client, now."""

@@ -357,9 +357,10 @@ class Dispatcher:
                 except (Pause, BaseExceptionGroup) as error:
                     found = pause_in(error)
                     if found is None or pause is None:
-                        raise
-                    answer = self._paused(request.id, name, found, pause)
-                    outcome = "input required"
+                        answer = self._torn(request.id, name, error)
+                    else:
+                        answer = self._paused(request.id, name, found, pause)
+                        outcome = "input required"
         finally:
             self.flights.pop(request.id, None)
             if flight.context is not None:
@@ -380,7 +381,14 @@ class Dispatcher:
         except Exception as error:
             return ErrorResponse(id, INTERNAL_ERROR, self._own_fault(name, error).message)
 
-    def _own_fault(self, name: str, error: Exception) -> ProtocolError:
+    def _torn(self, id: RequestId, name: str, error: BaseException) -> Answer:
+        """The answer where some tasks of a handler asked, and others failed."""
+        failed, rest = BaseExceptionGroup(name, [error]).split((Pause, Exception))
+        if rest is not None or failed is None:
+            raise error
+        return ErrorResponse(id, INTERNAL_ERROR, self._own_fault(name, failed).message)
+
+    def _own_fault(self, name: str, error: BaseException) -> ProtocolError:
         """The error for a fault of our own. What went wrong is for the recording, not for the client."""
         self.scribe.note(f"{name} raised {type(error).__name__}: {error}")
         return ProtocolError(INTERNAL_ERROR, "Internal error")

@@ -1,0 +1,704 @@
+"""A handler asks its client: the same handler in both eras, on both transports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+import anyio
+import pytest
+from checked import simulate_checked
+from playing import ALL, FORM, WRITTEN, NoAnswer, Played, accept, answering, play
+from pydantic import BaseModel, Field
+from talking import Endpoint, call, modern, run, talk
+
+from mcpsim import Client, Context, Server, Stdio, StreamableHttp
+from mcpsim.errors import CapabilityMissing, ElicitationSchemaError, InputFailed, McpSimError
+
+ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
+BOTH = pytest.mark.parametrize("transport", ["stdio", "http"])
+
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+OK = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
+
+
+def desk(handler: Callable[..., Any], **settings: Any) -> Server:
+    """A server with one tool, one prompt and one resource that all do the same."""
+    server = Server("desk", **settings)
+    server.tool("ask")(handler)
+    return server
+
+
+def ask(handler: Callable[..., Any], era: str, transport: str, answers: Any, **more: Any) -> Played:
+    return play(desk(handler), era, transport, "tools/call", call("ask"), answers, **more)
+
+
+async def greet(context: Context) -> str:
+    answer = await context.elicit("Your name?", NAME)
+    return f"{answer.action} {answer.content}"
+
+
+# One question, and what the user does with it
+
+
+@ERAS
+@BOTH
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (accept(name="Ada"), "accept {'name': 'Ada'}"),
+        ({"action": "decline"}, "decline None"),
+        ({"action": "cancel"}, "cancel None"),
+    ],
+    ids=["accept", "decline", "cancel"],
+)
+def test_a_form(era: str, transport: str, response: Any, text: str) -> None:
+    played = ask(greet, era, transport, answering(create=response))
+    assert played.text == text
+    params = {"mode": "form", "message": "Your name?", "requestedSchema": NAME}
+    assert played.questions == [("elicitation/create", params)]
+
+
+@ERAS
+@BOTH
+def test_sampling_and_roots(era: str, transport: str) -> None:
+    async def both(context: Context) -> str:
+        written = await context.sample("Capital of France?", max_tokens=5, temperature=0.5)
+        found = await context.list_roots()
+        return f"{written.content.text} {written.model} {found.roots[0].uri}"
+
+    roots = {"roots": [{"uri": "file:///home/me"}]}
+    played = ask(both, era, transport, answering(createMessage=WRITTEN, list=roots))
+    assert played.text == "Paris test file:///home/me"
+    message = {"role": "user", "content": {"type": "text", "text": "Capital of France?"}}
+    assert played.questions == [
+        ("sampling/createMessage", {"messages": [message], "temperature": 0.5, "maxTokens": 5}),
+        ("roots/list", None),
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize("method", ["prompts/get", "resources/read"])
+@ERAS
+def test_prompts_and_resources_ask_too(era: str, transport: str, method: str) -> None:
+    server = Server("desk")
+    server.prompt("ask")(greet)
+    server.resource("test://ask", ttl_ms=60_000, cache_scope="public")(greet)
+    params = {"name": "ask"} if method == "prompts/get" else {"uri": "test://ask"}
+    played = play(server, era, transport, method, params, answering(create=accept(name="Ada")))
+    assert "Ada" in str(played.result)
+    if era == "modern":
+        first = played.answers[0]["result"]
+        assert set(first) == {"resultType", "inputRequests", "requestState", "_meta"}
+
+
+@ERAS
+@BOTH
+def test_several_questions_at_once(era: str, transport: str) -> None:
+    async def several(context: Context) -> str:
+        got = await context.ask(
+            {
+                "who": context.form("Your name?", NAME),
+                "say": context.sampling("Hello", max_tokens=9),
+                "where": context.roots(),
+                "pay": context.url("Pay, please.", "https://example.com/pay"),
+            }
+        )
+        return f"{list(got)} {got['who'].content} {got['say'].model} {got['where'].roots} {got['pay'].action}"
+
+    answers = answering(
+        create=[accept(name="Ada"), {"action": "accept"}], createMessage=WRITTEN, list={"roots": []}
+    )
+    played = ask(several, era, transport, answers)
+    assert played.text == "['who', 'say', 'where', 'pay'] {'name': 'Ada'} test [] accept"
+    assert [method for method, _ in played.questions] == [
+        "elicitation/create",
+        "sampling/createMessage",
+        "roots/list",
+        "elicitation/create",
+    ]
+    if era == "modern":
+        assert [key for key, _, _ in played.asked] == ["who", "say", "where", "pay"]
+        assert len(played.answers) == 2
+    assert ("elicitationId" in played.questions[3][1]) == (era == "legacy")
+
+
+@ERAS
+@BOTH
+def test_several_rounds(era: str, transport: str) -> None:
+    async def several(context: Context) -> str:
+        first = await context.elicit("First?", NAME)
+        second = await context.elicit(f"{first.content['name']}, and then?", NAME, key="then")
+        third = await context.elicit("Last?", NAME)
+        return "".join(one.content["name"] for one in (first, second, third))
+
+    played = ask(several, era, transport, answering(create=[accept(name=one) for one in "abc"]))
+    assert played.text == "abc"
+    assert [params["message"] for _, params in played.questions] == ["First?", "a, and then?", "Last?"]
+    if era == "modern":
+        assert [key for key, _, _ in played.asked] == ["1", "then", "2"]
+        states = [answer["result"].get("requestState") for answer in played.answers]
+        assert states[-1] is None
+        assert len(set(states)) == 4
+
+
+@ERAS
+@BOTH
+def test_what_a_handler_remembers_and_when_it_only_wants_the_client_back(era: str, transport: str) -> None:
+    async def wait(context: Context) -> str:
+        if context.remembered is None:
+            context.remember({"basket": [1, 2]})
+        await context.come_back()
+        await context.come_back()
+        await context.elicit("Sure?", OK)
+        return str(context.remembered)
+
+    played = ask(wait, era, transport, answering(create=accept(ok=True)))
+    assert played.text == "{'basket': [1, 2]}"
+    if era == "modern":
+        kinds = [sorted(answer["result"].keys() - {"_meta"}) for answer in played.answers]
+        assert kinds[:2] == [["requestState", "resultType"]] * 2
+        assert kinds[2] == ["inputRequests", "requestState", "resultType"]
+
+
+@BOTH
+def test_a_handler_begins_anew_in_each_round(transport: str) -> None:
+    runs: list[str] = []
+
+    async def counted(context: Context) -> str:
+        runs.append("begun")
+        try:
+            await context.elicit("Sure?", OK)
+        finally:
+            runs.append("ended")
+        return "done"
+
+    played = ask(counted, "modern", transport, answering(create=accept()))
+    assert played.text == "done"
+    assert runs == ["begun", "ended", "begun", "ended"]
+
+
+@BOTH
+def test_nothing_that_catches_exceptions_holds_a_round_up(transport: str) -> None:
+    async def careless(context: Context) -> str:
+        try:
+            await context.elicit("Sure?", OK)
+        except Exception:
+            return "swallowed"
+        return "asked"
+
+    assert ask(careless, "modern", transport, answering(create=accept())).text == "asked"
+
+
+@ERAS
+def test_questions_from_tasks_of_the_handler(era: str) -> None:
+    async def spread(context: Context) -> str:
+        got: dict[str, Any] = {}
+
+        async def one(key: str) -> None:
+            got[key] = (await context.elicit(f"{key}?", NAME, key=key)).content
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one, "a")
+            tasks.start_soon(one, "b")
+        return str(sorted(got))
+
+    assert ask(spread, era, "stdio", answering(create=accept(name="x"))).text == "['a', 'b']"
+
+
+def test_a_pause_beside_a_failure_is_a_failure() -> None:
+    async def spread(context: Context) -> str:
+        async def asks() -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await context.elicit("Sure?", OK)
+
+        async def fails() -> None:
+            await anyio.sleep(1)
+            raise OSError("the disk")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asks)
+            tasks.start_soon(fails)
+        return "never"
+
+    played = ask(spread, "modern", "stdio", answering(create=accept()))
+    assert played.error["code"] == -32603
+    assert "disk" not in str(played.error)
+
+
+# What the client answers badly, or not at all
+
+
+@BOTH
+def test_what_is_missing_is_asked_for_again(transport: str) -> None:
+    async def two(context: Context) -> str:
+        got = await context.ask({"a": context.form("A?", NAME), "b": context.form("B?", NAME)})
+        return f"{got['a'].content['name']}{got['b'].content['name']}"
+
+    # The first round answers only "a", the second leaves "b" without what it needs.
+    turns = [accept(name="x"), NoAnswer, accept(), accept(name="y")]
+    played = ask(two, "modern", transport, answering(create=turns))
+    assert played.text == "xy"
+    assert [key for key, _, _ in played.asked] == ["a", "b", "b", "b"]
+    assert any("asked for again" in note for note in played.notes)
+
+
+@BOTH
+def test_what_nobody_asked_for_is_ignored(transport: str) -> None:
+    def more(params: dict[str, Any]) -> dict[str, Any]:
+        responses = {**params["inputResponses"], "extra": accept(x=1)}
+        return {**params, "inputResponses": responses}
+
+    played = ask(greet, "modern", transport, answering(create=accept(name="Ada")), on_round=more)
+    assert played.text == "accept {'name': 'Ada'}"
+    assert any("'extra'" in note for note in played.notes)
+
+
+@pytest.mark.parametrize(
+    ("response", "where"),
+    [
+        (accept(name=7), "inputResponses.1"),
+        (accept(name="x", more=True), "inputResponses.1"),
+        ({"roots": []}, "inputResponses.1"),
+        (WRITTEN, "inputResponses.1"),
+        ({"action": "agree"}, "nputResponses"),
+        (7, "nputResponses"),
+        (None, "nputResponses"),
+        ([], "nputResponses"),
+    ],
+    ids=str,
+)
+@BOTH
+def test_a_response_that_does_not_fit_is_refused(transport: str, response: Any, where: str) -> None:
+    played = ask(greet, "modern", transport, lambda method, params: response)
+    assert played.error["code"] == -32602
+    assert where in played.error["message"]
+
+
+@pytest.mark.parametrize("member", ["inputResponses", "requestState"])
+@pytest.mark.parametrize("value", [None, 7, [], "x", True], ids=str)
+def test_members_of_another_kind_are_refused(member: str, value: Any) -> None:
+    server = desk(greet)
+    message = modern(1, "tools/call", {**call("ask"), member: value}, capabilities=FORM)
+    assert talk(server, message).answer(1)["error"]["code"] == -32602
+    assert run(lambda: Endpoint(server).modern(message)).status == 400
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({"error": {"code": -32000, "message": "The dialog broke."}}, "The dialog broke."),
+        (accept(name=7), "must be a text"),
+        (accept(), "lacks name"),
+        ({"action": "agree"}, "not valid"),
+    ],
+    ids=["error", "wrong", "missing", "no result"],
+)
+def test_a_legacy_answer_of_no_use_is_a_tool_error(transport: str, response: Any, said: str) -> None:
+    played = ask(greet, "legacy", transport, answering(create=response))
+    assert played.result["isError"] is True
+    assert said in played.text
+
+
+def test_a_handler_may_go_on_without_a_legacy_answer() -> None:
+    async def careful(context: Context) -> str:
+        try:
+            await context.list_roots()
+        except InputFailed as failed:
+            return f"none: {failed.error.code if failed.error else ''}"
+        return "some"
+
+    error = {"error": {"code": -32603, "message": "Internal error"}}
+    assert ask(careful, "legacy", "stdio", answering(list=error)).text == "none: -32603"
+
+
+def test_an_answer_without_the_state_of_its_question_counts() -> None:
+    # The client is who answers, with or without the state; what the state protects is the server's own.
+    message = modern(
+        1, "tools/call", {**call("ask"), "inputResponses": {"1": accept(name="Ada")}}, capabilities=FORM
+    )
+    result = talk(desk(greet), message).answer(1)["result"]
+    assert result["content"][0]["text"] == "accept {'name': 'Ada'}"
+
+
+def test_a_question_that_changed_is_asked_again() -> None:
+    prices = [10, 20, 20]
+
+    async def buy(context: Context) -> str:
+        price = prices.pop(0)
+        answer = await context.elicit(f"Buy for {price}?", OK)
+        return f"{answer.action} {price}"
+
+    played = ask(buy, "modern", "stdio", answering(create=accept(ok=True)))
+    assert played.text == "accept 20"
+    assert [params["message"] for _, params in played.questions] == ["Buy for 10?", "Buy for 20?"]
+    assert any("another one now" in note for note in played.notes)
+
+
+# What the client can do
+
+
+CASES: list[tuple[Any, str, Any]] = [
+    ({}, "form", {"elicitation": {"form": {}}}),
+    ({"elicitation": {"url": {}}}, "form", {"elicitation": {"form": {}}}),
+    ({"elicitation": {}}, "url", {"elicitation": {"url": {}}}),
+    ({"elicitation": {"form": {}}}, "url", {"elicitation": {"url": {}}}),
+    ({}, "sample", {"sampling": {}}),
+    ({"sampling": {}}, "tools", {"sampling": {"tools": {}}}),
+    ({"sampling": {"tools": {}}}, "context", {"sampling": {"context": {}}}),
+    ({}, "roots", {"roots": {}}),
+]
+
+
+async def by_kind(context: Context, kind: str) -> str:
+    if kind == "form":
+        await context.elicit("?", OK)
+    elif kind == "url":
+        await context.elicit_url("?", "https://example.com/")
+    elif kind == "roots":
+        await context.list_roots()
+    else:
+        more: dict[str, Any] = {"tools": {"tools": []}, "context": {"includeContext": "thisServer"}}.get(
+            kind, {}
+        )
+        await context.sample("?", max_tokens=1, **more)
+    return "asked"
+
+
+@ERAS
+@BOTH
+@pytest.mark.parametrize(("declared", "kind", "missing"), CASES, ids=str)
+def test_nothing_is_asked_that_the_client_did_not_declare(
+    era: str, transport: str, declared: Any, kind: str, missing: Any
+) -> None:
+    server = desk(by_kind)
+    played = play(
+        server, era, transport, "tools/call", call("ask", {"kind": kind}), answering(), capabilities=declared
+    )
+    assert played.asked == []
+    if era == "modern":
+        assert played.error["code"] == -32021
+        assert played.error["data"] == {"requiredCapabilities": missing}
+    else:
+        assert played.error["code"] == -32600
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [
+        ({"elicitation": {}}, "form"),
+        ({"elicitation": {"form": {}}}, "form"),
+        ({"elicitation": {"url": {}}}, "url"),
+        ({"sampling": {}}, "sample"),
+        ({"sampling": {"tools": {}}}, "tools"),
+        ({"sampling": {"context": {}}}, "context"),
+        ({"roots": {}}, "roots"),
+    ],
+    ids=str,
+)
+def test_what_it_declared_is_asked(era: str, declared: Any, kind: str) -> None:
+    answers = answering(create={"action": "cancel"}, createMessage=WRITTEN, list={"roots": []})
+    params = call("ask", {"kind": kind})
+    assert (
+        play(desk(by_kind), era, "stdio", "tools/call", params, answers, capabilities=declared).text
+        == "asked"
+    )
+
+
+@ERAS
+def test_a_handler_can_do_without(era: str) -> None:
+    async def careful(context: Context) -> str:
+        can = [context.can_elicit(), context.can_elicit("url"), context.can_sample, context.can_list_roots]
+        try:
+            await context.elicit("?", OK)
+        except CapabilityMissing as missing:
+            return f"{can} {missing.required} {context.can_sample_with_tools}"
+        return "asked"
+
+    declared = {"elicitation": {"url": {}}, "sampling": {"tools": {}}}
+    played = ask(careful, era, "stdio", answering(), capabilities=declared)
+    assert played.text == "[False, True, True, False] {'elicitation': {'form': {}}} True"
+
+
+@ERAS
+def test_everything_that_is_missing_is_named_at_once(era: str) -> None:
+    async def several(context: Context) -> str:
+        await context.ask(
+            {
+                "a": context.form("?", OK),
+                "b": context.url("?", "https://example.com/"),
+                "c": context.roots(),
+                "d": context.sampling("?", max_tokens=1, tools=[]),
+            }
+        )
+        return "asked"
+
+    error = ask(several, era, "stdio", answering(), capabilities={"sampling": {}}).error
+    assert "elicitation.form, elicitation.url, roots, sampling.tools" in error["message"]
+    if era == "modern":
+        assert error["data"]["requiredCapabilities"] == {
+            "elicitation": {"form": {}, "url": {}},
+            "roots": {},
+            "sampling": {"tools": {}},
+        }
+
+
+# What a revision has
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "sent"),
+    [
+        ("2024-11-05", "form", None),
+        ("2025-03-26", "form", None),
+        ("2025-06-18", "form", {"message": "?", "requestedSchema": OK}),
+        ("2025-11-25", "form", {"mode": "form", "message": "?", "requestedSchema": OK}),
+        ("2025-06-18", "url", None),
+        ("2025-06-18", "tools", None),
+    ],
+)
+def test_older_revisions_have_less(version: str, kind: str, sent: Any) -> None:
+    params = call("ask", {"kind": kind})
+    answers = answering(create=accept())
+    played = play(
+        desk(by_kind), "legacy", "stdio", "tools/call", params, answers, capabilities=ALL, version=version
+    )
+    if sent is None:
+        assert played.result["isError"] is True
+        assert any(f"{version} has no" in note for note in played.notes)
+    else:
+        assert played.questions == [("elicitation/create", sent)]
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18"])
+def test_context_needed_no_capability_before_there_was_one(version: str) -> None:
+    params = call("ask", {"kind": "context"})
+    played = play(
+        desk(by_kind),
+        "legacy",
+        "stdio",
+        "tools/call",
+        params,
+        answering(createMessage=WRITTEN),
+        capabilities={"sampling": {}},
+        version=version,
+    )
+    assert played.questions[0][1]["includeContext"] == "thisServer"
+
+
+@BOTH
+def test_a_visit_has_a_name_in_one_revision_and_is_told_when_it_is_done(transport: str) -> None:
+    async def pay(context: Context) -> str:
+        id = context.tokens("payment")
+        answer = await context.elicit_url("Pay.", "https://example.com/pay", elicitation_id=id)
+        await context.elicitation_complete(id)
+        return answer.action
+
+    legacy_ = ask(pay, "legacy", transport, answering(create={"action": "accept"}))
+    id = legacy_.questions[0][1]["elicitationId"]
+    assert [(one["method"], one["params"]) for one in legacy_.said] == [
+        ("notifications/elicitation/complete", {"elicitationId": id})
+    ]
+    modern_ = ask(pay, "modern", transport, answering(create={"action": "accept"}))
+    assert modern_.questions == [
+        ("elicitation/create", {"mode": "url", "message": "Pay.", "url": "https://example.com/pay"})
+    ]
+    assert (modern_.text, modern_.said) == ("accept", [])
+
+
+@pytest.mark.parametrize("url", ["", "example.com", "/pay", "https://exa mple.com", "https:"])
+def test_a_visit_needs_a_url(url: str) -> None:
+    with pytest.raises(ValueError, match="valid URL"):
+        Context.url("Pay.", url)
+
+
+@BOTH
+def test_a_required_visit_is_an_error_in_one_revision_and_a_question_since(transport: str) -> None:
+    async def connect(context: Context) -> str:
+        answer = await context.require_url("Connect first.", "https://example.com/connect")
+        return answer.action
+
+    error = ask(connect, "legacy", transport, answering()).error
+    assert error["code"] == -32042
+    (visit,) = error["data"]["elicitations"]
+    assert visit.pop("elicitationId")
+    assert visit == {"mode": "url", "message": "Connect first.", "url": "https://example.com/connect"}
+    assert ask(connect, "modern", transport, answering(create={"action": "accept"})).text == "accept"
+
+
+@ERAS
+def test_a_required_visit_needs_a_client_that_can(era: str) -> None:
+    async def connect(context: Context) -> str:
+        await context.require_url("Connect first.", "https://example.com/connect")
+        return "never"
+
+    error = ask(connect, era, "stdio", answering(), capabilities={"elicitation": {}}).error
+    assert error["code"] == (-32021 if era == "modern" else -32600)
+
+
+# Handlers that ask wrongly learn it by an exception
+
+
+@ERAS
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(
+            lambda context: context.elicit("?", {"type": "object", "properties": {"x": {}}}), id="schema"
+        ),
+        pytest.param(lambda context: context.sample([], max_tokens="many"), id="tokens"),
+        pytest.param(lambda context: context.sample([{"role": "boss"}], max_tokens=1), id="role"),
+        pytest.param(
+            lambda context: context.sample(
+                [{"role": "user", "content": {"type": "tool_result", "toolUseId": "1", "content": []}}],
+                max_tokens=1,
+            ),
+            id="tool result",
+        ),
+        pytest.param(lambda context: context.elicit(7, OK), id="message"),
+    ],
+)
+def test_wrong_questions_are_not_sent(era: str, wrong: Any) -> None:
+    raised: list[Exception] = []
+
+    async def asks(context: Context) -> str:
+        try:
+            await wrong(context)
+        except Exception as error:
+            raised.append(error)
+        return "asked wrongly"
+
+    played = ask(asks, era, "stdio", answering())
+    assert played.asked == []
+    assert isinstance(raised[0], ValueError)
+
+
+@ERAS
+def test_a_key_stands_for_one_question(era: str) -> None:
+    async def twice(context: Context) -> str:
+        await context.elicit("?", OK, key="a")
+        try:
+            await context.elicit("!", OK, key="a")
+        except ValueError as error:
+            return str(error)
+        return "twice"
+
+    assert "stands for another question" in ask(twice, era, "stdio", answering(create=accept())).text
+
+
+def test_only_three_methods_can_ask_in_the_modern_era() -> None:
+    kept: list[Context] = []
+
+    async def keep(context: Context) -> str:
+        kept.append(context)
+        return "kept"
+
+    ask(keep, "modern", "stdio", answering())
+    context = kept[0]
+    context.silent = False
+    context.method = "tools/list"
+    with pytest.raises(McpSimError, match="while tools/list is served"):
+        run(lambda: context.elicit("?", OK))
+
+
+@ERAS
+def test_a_request_that_is_over_asks_nothing(era: str) -> None:
+    kept: list[Context] = []
+
+    async def keep(context: Context) -> str:
+        kept.append(context)
+        return "kept"
+
+    ask(keep, era, "stdio", answering())
+    with pytest.raises(McpSimError, match="over"):
+        run(lambda: kept[0].elicit("?", OK))
+
+
+def test_input_responses_of_other_methods_are_left_aside() -> None:
+    said = talk(desk(greet), modern(1, "tools/list", {"inputResponses": {}, "requestState": "x"}))
+    assert "result" in said.answer(1)
+
+
+# Models as forms
+
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Order(BaseModel):
+    name: Annotated[str, Field(min_length=2, description="Who it is for")]
+    size: Size = Size.SMALL
+    count: Annotated[int, Field(ge=1, le=9)] = 1
+    price: float | None = None
+    extras: list[Literal["milk", "sugar"]] = []
+    gift: bool = False
+
+
+@ERAS
+def test_a_model_is_a_form(era: str) -> None:
+    async def order(context: Context) -> str:
+        answer = await context.elicit("Your order?", Order)
+        return str(Order.model_validate(answer.content))
+
+    content = {"name": "Ada", "size": "l", "count": 2, "extras": ["milk"]}
+    played = ask(order, era, "stdio", answering(create={"action": "accept", "content": content}))
+    assert "size=<Size.LARGE: 'l'> count=2 price=None extras=['milk'] gift=False" in played.text
+    assert played.questions[0][1]["requestedSchema"] == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 2, "title": "Name", "description": "Who it is for"},
+            "size": {"type": "string", "enum": ["s", "l"], "default": "s"},
+            "count": {"type": "integer", "minimum": 1, "maximum": 9, "title": "Count", "default": 1},
+            "price": {"type": "number", "title": "Price"},
+            "extras": {
+                "type": "array",
+                "items": {"type": "string", "enum": ["milk", "sugar"]},
+                "title": "Extras",
+                "default": [],
+            },
+            "gift": {"type": "boolean", "title": "Gift", "default": False},
+        },
+        "required": ["name"],
+    }
+
+
+def test_a_model_with_more_than_a_form_can_hold_is_refused() -> None:
+    class Deep(BaseModel):
+        order: Order
+
+    async def order(context: Context) -> str:
+        try:
+            await context.elicit("Your order?", Deep)
+        except ElicitationSchemaError as error:
+            return str(error)
+        return "asked"
+
+    assert "A form is flat" in ask(order, "modern", "stdio", answering()).text
+
+
+# Through the simulator, with every message checked by the official models
+
+
+@pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
+def test_a_round_by_hand_is_what_the_models_say(transport: Any) -> None:
+    async def story(client: Client) -> Any:
+        first = await client.request("tools/call", call("ask"))
+        responses = {key: accept(name="Ada") for key in first["inputRequests"]}
+        retry = {**call("ask"), "inputResponses": responses, "requestState": first["requestState"]}
+        return await client.request("tools/call", retry)
+
+    server = desk(greet)
+    runs = [
+        simulate_checked(story, server=server, client=Client(capabilities=FORM), transport=transport)
+        for _ in range(2)
+    ]
+    assert runs[0].value["content"][0]["text"] == "accept {'name': 'Ada'}"
+    assert runs[0].recording.sha256() == runs[1].recording.sha256()
