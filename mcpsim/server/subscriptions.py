@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import anyio
@@ -46,6 +47,8 @@ END_OF_SUBSCRIPTIONS: Final = Change(CANCELLED)
 MAX_OPEN: Final = 1_000
 #: How many notifications may wait for a client that does not read. One more ends the subscription.
 MAX_WAITING: Final = 10_000
+#: How many subscriptions a recording shows as remembered at one time.
+MAX_SHOWN: Final = 20
 
 
 class Source(Protocol):
@@ -123,7 +126,7 @@ class OpenSubscriptions:
     def __init__(self, *, announces: bool, changed: Callable[[], None]) -> None:
         self.announces = announces
         self._changed = changed
-        self._open: list[Subscription] = []
+        self._open: dict[Subscription, None] = {}
 
     def __len__(self) -> int:
         """How many are open."""
@@ -142,12 +145,12 @@ class OpenSubscriptions:
         """
         if len(self._open) >= MAX_OPEN:
             raise ProtocolError(INTERNAL_ERROR, f"There are {MAX_OPEN} subscriptions open already.")
-        self._open.append(subscription)
+        self._open[subscription] = None
         self._changed()
 
     def discard(self, subscription: Subscription) -> None:
         """Forget one."""
-        self._open.remove(subscription)
+        del self._open[subscription]
         self._changed()
 
     def end_all(self, reason: str) -> int:
@@ -157,9 +160,16 @@ class OpenSubscriptions:
         return len(self._open)
 
     def remembers(self) -> dict[str, Any]:
-        """The open subscriptions as plain values, for a recording; nothing where there are none."""
-        rows = [one.remembers() for one in self._open]
-        return {"subscriptions": rows} if rows else {}
+        """The open subscriptions as plain values, for a recording; nothing where there are none.
+
+        Of very many only the first are shown: every one that opens writes them all down.
+        """
+        rows = [one.remembers() for one in islice(self._open, MAX_SHOWN)]
+        more = len(self._open) - len(rows)
+        return {
+            **({"subscriptions": rows} if rows else {}),
+            **({"more subscriptions": more} if more else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
