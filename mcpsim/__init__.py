@@ -6,16 +6,21 @@ Write a server and a story, play it, and look at every message that crossed the 
 from mcpsim.client import Client, Reply
 from mcpsim.eras.modern import STEPS, walk
 from mcpsim.errors import (
+    CapabilityMissing,
     ConnectionClosed,
     Deadlock,
+    InputDeclined,
     MalformedMessage,
     McpSimError,
     NegotiationFailed,
     ProtocolError,
     RequestTimeout,
+    ResourceNotFound,
     Stuck,
     ToolError,
+    TooManyRounds,
 )
+from mcpsim.gateway import Gateway
 from mcpsim.messages import (
     ErrorResponse,
     Notification,
@@ -26,9 +31,11 @@ from mcpsim.messages import (
 )
 from mcpsim.recording import Recording
 from mcpsim.server import Context, Server
+from mcpsim.server.input_requests import form, roots, sampling, url
 from mcpsim.simulation import Run, Simulation, simulate
-from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, Reorder
+from mcpsim.transports.faults import Change, Crash, Cut, Delay, Drop, Duplicate, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
+from mcpsim.utilities.caching import Cache
 from mcpsim.widgets import Player
 from mcpsim.widgets.display import register as _register_displays
 
@@ -36,16 +43,21 @@ __version__ = "0.1.0"
 
 __all__ = [
     "STEPS",
+    "Cache",
+    "CapabilityMissing",
     "Change",
     "Client",
     "ConnectionClosed",
     "Context",
+    "Crash",
     "Cut",
     "Deadlock",
     "Delay",
     "Drop",
     "Duplicate",
     "ErrorResponse",
+    "Gateway",
+    "InputDeclined",
     "MalformedMessage",
     "McpSimError",
     "NegotiationFailed",
@@ -57,6 +69,7 @@ __all__ = [
     "Reply",
     "Request",
     "RequestTimeout",
+    "ResourceNotFound",
     "Response",
     "Run",
     "Server",
@@ -64,9 +77,14 @@ __all__ = [
     "Stdio",
     "StreamableHttp",
     "Stuck",
+    "TooManyRounds",
     "ToolError",
+    "form",
     "read_message",
+    "roots",
+    "sampling",
     "simulate",
+    "url",
     "walk",
     "write_message",
 ]

@@ -2,7 +2,8 @@
 
 from mcpsim.client.client import Client
 from mcpsim.client.http import HttpWire
+from mcpsim.client.listening import Subscription
 from mcpsim.client.stdio import StdioWire
 from mcpsim.client.wire import Reply, Wire
 
-__all__ = ["Client", "HttpWire", "Reply", "StdioWire", "Wire"]
+__all__ = ["Client", "HttpWire", "Reply", "StdioWire", "Subscription", "Wire"]

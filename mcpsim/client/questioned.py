@@ -1,4 +1,4 @@
-"""What a client does when a server asks something of it, in its own requests (legacy) or in a result (modern).
+"""What a client does when a server asks it something, in its own requests (legacy) or in a result (modern).
 
 https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
