@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -60,3 +61,13 @@ def is_gone() -> Callable[[int | None], bool]:
         return False
 
     return is_gone
+
+
+@pytest.fixture(scope="session")
+def npm_package(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], Path]:
+    """The folder of an npm package in a version; it is kept from test run to test run."""
+    kept: Any = getattr(request.config, "cache", None)
+    cache = kept.mkdir("mcpsim-npm") if kept is not None else tmp_path_factory.mktemp("mcpsim-npm")
+    return lambda package, version: load(HERE / "npm.py").installed(cache, package, version)

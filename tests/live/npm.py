@@ -1,4 +1,4 @@
-"""npm packages of the project's neighbours, for tests: put into a folder of pytest's cache, once for each version.
+"""npm packages that tests talk to: put into a folder of pytest's cache, once for each version.
 
 The Node.js is the one that comes with the type checker, because those packages want a new one.
 """

@@ -25,17 +25,16 @@ Inspect = Callable[..., Any]
 @pytest.fixture(scope="session")
 def inspect(
     load_beside: Callable[[str], ModuleType],
-    pytestconfig: pytest.Config,
+    npm_package: Callable[[str, str], Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Inspect:
     """Run the Inspector once; gives what it prints as JSON."""
-    npm = load_beside("npm.py")
-    folder = npm.installed(pytestconfig.cache.mkdir("mcpsim-npm"), PACKAGE, VERSION)
-    launcher = str(folder / "clients" / "launcher" / "build" / "index.js")
+    run_node = load_beside("npm.py").run_node
+    launcher = str(npm_package(PACKAGE, VERSION) / "clients" / "launcher" / "build" / "index.js")
     home = str(tmp_path_factory.mktemp("home"))
 
     def inspect(*words: str) -> Any:
-        done = npm.run_node(
+        done = run_node(
             [launcher, "--cli", *words, "--format", "json", "--quiet"], {"HOME": home, "USERPROFILE": home}
         )
         assert done.returncode == 0, done.stdout + done.stderr
