@@ -49,6 +49,7 @@ async def _visit(url: str, first_choice: str | None) -> None:
         elicit=_accept,
         sample=_say_something,
         roots=list,
+        standing_stream=True,
         timeout_s=20.0,
     )
     async with connect_http(url, client=client) as session:

@@ -143,6 +143,14 @@ async def test_tool_with_progress(context: Context) -> str:
     return "Reported progress."
 
 
+@server.tool()
+async def test_reconnection(context: Context) -> str:
+    """Take a while, on a stream that can be resumed."""
+    await context.log("info", "The stream may break now")
+    await anyio.sleep(PAUSE_S)
+    return "The call has outlived its stream, if that broke."
+
+
 # Questions to the client, asked in either era's way
 
 
@@ -442,4 +450,5 @@ async def test_input_required_result_prompt(context: Context) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--port", type=int, default=0, help="the port on the loopback address")
-    run_http(server, port=parser.parse_args().port, on_ready=lambda url: print(url, flush=True))
+    port = parser.parse_args().port
+    run_http(server, port=port, on_ready=lambda url: print(url, flush=True))
