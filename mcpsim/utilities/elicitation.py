@@ -242,14 +242,15 @@ def is_form(schema: Any) -> bool:
     """
     if not isinstance(schema, Mapping):
         return False
-    fields: Any = cast("Schema", schema).get("properties")
-    return (
-        cast("Schema", schema).get("type") == "object"
-        and isinstance(fields, Mapping)
-        and all(
-            isinstance(field, Mapping) and kind_of(cast("Schema", field))
-            for field in cast("Mapping[str, Any]", fields).values()
-        )
+    found = cast("Schema", schema)
+    fields: Any = found.get("properties")
+    if found.get("type") != "object" or not isinstance(fields, Mapping):
+        return False
+    return _is_texts(found.get("required", [])) and all(
+        isinstance(field, Mapping)
+        and kind_of(cast("Schema", field))
+        and not any(_faults_of_limits(cast("Schema", field)))
+        for field in cast("Mapping[str, Any]", fields).values()
     )
 
 
