@@ -75,8 +75,8 @@ class CachedRequester(Questioned):
         """
         found = self._kept(method, params)
         if found is not None and not renew and found.is_fresh(_now_ms()):
-            left_ms = found.fresh_until_ms - _now_ms()
-            self._scribe.note(f"{method} is answered from the cache: fresh for another {left_ms:g} ms.")
+            left = _ms(found.fresh_until_ms - _now_ms())
+            self._scribe.note(f"{method} is answered from the cache: fresh for another {left}.")
             return found.result, self._parse(method, found.result)
         changes = 0 if self.cache is None else self.cache.changes(method)
         try:
@@ -144,8 +144,13 @@ class CachedRequester(Questioned):
 def _in_words(row: Mapping[str, Any]) -> str:
     params: Mapping[str, Any] = row["params"]
     named = "".join(f" {key} {value!r}" for key, value in params.items())
-    until = f"until {row['fresh_until_ms']:g} ms" if row["state"] == "fresh" else f"({row['state']})"
-    return f"{row['method']}{named}: {row['scope']}, fresh {until}".replace("fresh (", "(")
+    until = _ms(row["fresh_until_ms"])
+    state = {"fresh": f"fresh until {until}", "stale": f"stale since {until}"}.get(row["state"], row["state"])
+    return f"{row['method']}{named}: {row['scope']}, {state}"
+
+
+def _ms(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") + " ms"
 
 
 def _now_ms() -> float:
