@@ -19,7 +19,8 @@ from mcpsim.server.context import Context
 from mcpsim.server.handlers import CONTEXT_PARAMETER, description_of, name_of, parameters_of
 from mcpsim.server.outputs import Output, output_of
 from mcpsim.server.results import error_result, result_of, structured_result, whole_result
-from mcpsim.utilities.parameter_headers import ParameterHeader, header_annotations
+from mcpsim.utilities.parameter_headers import ParameterHeader
+from mcpsim.utilities.parameter_headers import annotations as header_annotations
 
 
 @dataclass(frozen=True)

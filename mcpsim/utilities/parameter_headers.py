@@ -7,6 +7,8 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stream
 https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
 """
 
+# No `from __future__ import annotations` here: the name belongs to what this module is about.
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
@@ -51,7 +53,7 @@ class ParameterHeader(NamedTuple):
         return f"params.arguments.{'.'.join(self.path)}"
 
 
-def header_annotations(schema: Any) -> tuple[ParameterHeader, ...]:
+def annotations(schema: Any) -> tuple[ParameterHeader, ...]:
     """The annotated properties of an input schema, in the order in which they stand there.
 
     Raises:
@@ -73,10 +75,6 @@ def header_annotations(schema: Any) -> tuple[ParameterHeader, ...]:
         owners[folded] = ".".join(one.path)
         found.append(one)
     return tuple(found)
-
-
-# The short name of it; not for modules that import `annotations` from `__future__`.
-annotations = header_annotations
 
 
 def _checked(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> ParameterHeader:
