@@ -39,8 +39,9 @@ class Cast:
 
     Attributes:
         server: the program; every replica is a process that runs it. What its handlers keep is shared, as by
-            a database; so are its changes, as by a message bus, and the key of its request state, as a secret
-            of the deployment. Sessions and subscriptions belong to one process.
+            a database; so are its changes, as by a message bus, and the key of its request state and the
+            list of the states that were used, as by the deployment. Sessions and subscriptions belong to one
+            process.
         replicas: how many processes there are behind a gateway.
 
     Raises:
