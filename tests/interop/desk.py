@@ -11,6 +11,7 @@ PAGE_SIZE = 3
 TOOLS = (
     "book_slot",
     "book_visit",
+    "end_subscriptions",
     "export_report",
     "find_ticket",
     "pin_note",

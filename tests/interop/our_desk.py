@@ -14,6 +14,7 @@ import anyio
 
 from mcpsim import Context, Server, ToolError
 from mcpsim.live import run_http, run_stdio
+from mcpsim.server.subscriptions import END_OF_SUBSCRIPTIONS
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -43,6 +44,13 @@ async def book_visit(context: Context) -> str:
     hour = await context.elicit(hour_question(str(day.content["day"])), question("hour"))
     assert hour.content is not None
     return f"visit: {day.content['day']} at {hour.content['hour']}"
+
+
+@server.tool()
+def end_subscriptions() -> str:
+    """End all subscriptions in good order."""
+    server.changes.publish(END_OF_SUBSCRIPTIONS)
+    return "ended"
 
 
 @server.tool()

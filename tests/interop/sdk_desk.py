@@ -31,6 +31,7 @@ Request = ServerRequestContext[Any]
 Reply = types.CallToolResult | types.InputRequiredResult
 
 bus = InMemorySubscriptionBus()
+listening = ListenHandler(bus)
 notes: list[str] = []
 stopped: set[str] = set()
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -91,6 +92,11 @@ async def book_visit(context: Request, params: types.CallToolRequestParams) -> R
     return hour if isinstance(hour, types.InputRequiredResult) else _text(f"visit: {day} at {hour}")
 
 
+async def end_subscriptions(context: Request, params: types.CallToolRequestParams) -> Reply:
+    listening.close()
+    return _text("ended")
+
+
 async def export_report(context: Request, params: types.CallToolRequestParams) -> Reply:
     parts = (params.arguments or {})["parts"]
     for part in range(1, parts + 1):
@@ -130,6 +136,7 @@ async def was_stopped(context: Request, params: types.CallToolRequestParams) -> 
 HANDLERS: dict[str, Callable[[Request, types.CallToolRequestParams], Awaitable[Reply]]] = {
     "book_slot": book_slot,
     "book_visit": book_visit,
+    "end_subscriptions": end_subscriptions,
     "export_report": export_report,
     "find_ticket": find_ticket,
     "pin_note": pin_note,
@@ -201,7 +208,7 @@ server = Server(
     on_read_resource=read_resource,
     on_subscribe_resource=subscribe,
     on_unsubscribe_resource=unsubscribe,
-    on_subscriptions_listen=ListenHandler(bus),
+    on_subscriptions_listen=listening,
     on_list_prompts=list_prompts,
     on_get_prompt=get_prompt,
     on_completion=complete,
@@ -215,11 +222,11 @@ async def on_stdio() -> None:
 
 
 async def on_http() -> None:
-    listening = socket.create_server(("127.0.0.1", 0))
+    open_socket = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(server.streamable_http_app(), log_level="error", timeout_graceful_shutdown=1)
     # It listens already: whoever comes now waits until uvicorn is ready.
-    print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
-    await uvicorn.Server(config).serve([listening])
+    print(f"http://127.0.0.1:{open_socket.getsockname()[1]}/mcp", flush=True)
+    await uvicorn.Server(config).serve([open_socket])
 
 
 if __name__ == "__main__":

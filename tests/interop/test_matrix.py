@@ -22,9 +22,9 @@ import mcp
 import mcp_types as types
 import pytest
 from mcp.client.stdio import StdioServerParameters
-from mcp.client.subscriptions import ResourceUpdated
+from mcp.client.subscriptions import ResourceUpdated, SubscriptionLost
 
-from mcpsim import Client, ProtocolError
+from mcpsim import Client, ConnectionClosed, ProtocolError
 from mcpsim.live import connect_http, connect_stdio
 from mcpsim.recording import Recording
 from tests.interop.desk import BOARD, HOURS, PAGE_SIZE, TOOLS
@@ -100,6 +100,10 @@ class Peer(Protocol):
         """Be told of updates of a resource: gives a function that waits for the next one's URI."""
         ...
 
+    async def how_it_ends(self, uri: str, end: Callable[[], Any]) -> str:
+        """Subscribe (modern), let the server end that, and say whether that was "ended" or "lost"."""
+        ...
+
 
 def answer_to(message: str) -> dict[str, str]:
     """What the user fills in: a day, or the hour that belongs to the day in the question."""
@@ -167,6 +171,14 @@ class Ours:
         await self.client.subscribe(uri)
         yield inbox.receive
         await self.client.unsubscribe(uri)
+
+    async def how_it_ends(self, uri: str, end: Callable[[], Any]) -> str:
+        async with self.client.listen(resource_subscriptions=[uri]) as subscription:
+            await end()
+            try:
+                return str([one.method async for one in subscription] or "ended")
+            except ConnectionClosed:
+                return "lost"
 
 
 @dataclass
@@ -239,12 +251,20 @@ class Theirs:
         yield next_message
         await self.client.session.unsubscribe_resource(uri)
 
+    async def how_it_ends(self, uri: str, end: Callable[[], Any]) -> str:
+        async with self.client.listen(resource_subscriptions=[uri]) as subscription:
+            await end()
+            try:
+                return str([event async for event in subscription] or "ended")
+            except SubscriptionLost:
+                return "lost"
+
 
 Seen = dict[str, Any]
 
 
 async def the_story(peer: Peer, name: str) -> Seen:
-    """Nine things that clients and servers do together; `name` is used for what the server remembers."""
+    """What clients and servers do together; `name` is used for what the server remembers."""
     seen: Seen = {"version": peer.version}
 
     pages: list[list[str]] = []
@@ -269,6 +289,11 @@ async def the_story(peer: Peer, name: str) -> Seen:
 
     async with peer.watching(BOARD) as next_update:
         seen["update"] = await first_update(peer, next_update)
+
+    if peer.version == MODERN:
+        seen["end of a subscription"] = await peer.how_it_ends(
+            BOARD, lambda: peer.call("end_subscriptions", {})
+        )
 
     seen["resource not found"] = await peer.read("desk://nowhere")
     seen["tool error"] = await peer.call("find_ticket", {"number": "T-9"})
@@ -297,11 +322,37 @@ async def first_update(peer: Peer, next_update: Callable[[], Any]) -> str | None
     return None
 
 
+class Deviation(NamedTuple):
+    """Where somebody does something else than the rest.
+
+    Attributes:
+        action: in what part of the story.
+        holds: in which cells.
+        instead: what comes out there.
+    """
+
+    action: str
+    holds: Callable[[Cell], bool]
+    instead: Any
+
+
+DEVIATIONS = (
+    # On stdio a server that ends a subscription must send notifications/cancelled (patterns/cancellation) and
+    # should send a result (patterns/subscriptions#graceful-closure). Ours sends both, in this order; the
+    # SDK's server the result alone. The SDK's client takes the notification for an unexpected end.
+    Deviation(
+        "end of a subscription",
+        lambda cell: (cell.client, cell.server, cell.transport) == ("sdk", "ours", "stdio"),
+        "lost",
+    ),
+)
+
+
 def expected(cell: Cell) -> Seen:
     """What comes out, whoever plays."""
     modern = cell.version == MODERN
     code = -32602 if modern else -32002
-    what = {
+    what: Seen = {
         "version": cell.version,
         "pages": [list(TOOLS[at : at + PAGE_SIZE]) for at in range(0, len(TOOLS), PAGE_SIZE)],
         "progress": (("report.pdf", False), [(part, 3, f"part {part}") for part in (1, 2, 3)]),
@@ -315,11 +366,9 @@ def expected(cell: Cell) -> Seen:
         "completion": ["parking", "passwords", "printers"],
         "resource": False,
     }
-    return what | {action: instead for (action, holds), instead in DEVIATIONS.items() if holds(cell)}
-
-
-# What somebody does instead, for whom, and why.
-DEVIATIONS: dict[tuple[str, Callable[[Cell], bool]], Any] = {}
+    if modern:
+        what["end of a subscription"] = "ended"
+    return what | {one.action: one.instead for one in DEVIATIONS if one.action in what and one.holds(cell)}
 
 
 @asynccontextmanager
