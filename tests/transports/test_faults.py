@@ -27,7 +27,7 @@ from mcpsim import (
 )
 from mcpsim.messages import write_json
 from mcpsim.recording import Frame
-from mcpsim.transports.faults import Fault, FaultPlan
+from mcpsim.transports.faults import Crash, Fault, FaultPlan
 from tests.support.checked import simulate_checked
 
 STDIO, HTTP = Stdio(latency_ms=10), StreamableHttp(latency_ms=10)
@@ -220,7 +220,16 @@ def test_a_delayed_event_holds_up_its_stream() -> None:
 def test_a_message_is_overtaken_by_what_is_sent_after_it(transport: Transport, era: Any) -> None:
     run = play(with_progress, transport, era, Reorder("notifications/progress", nth=1, by_ms=150))
     assert run.error is None
-    assert run.value == [2, 1, 3, 4]
+    assert delivered_progress(run) == [2, 1, 3, 4]
+    # Progress must increase: what comes late is nothing new, and the client takes no notice.
+    assert run.value == [2, 3, 4]
+
+
+def delivered_progress(run: Run) -> list[float]:
+    """The progress of each notification, in the order of arrival. A doubled event arrives as two frames."""
+    frames = {frame.number: frame for frame in run.recording.frames}
+    arrived = [frames[event.frame] for event in run.recording.events if event.kind == "delivered"]
+    return [frame.parsed.params["progress"] for frame in arrived if is_(frame, "notifications/progress")]
 
 
 def test_on_a_pipe_a_request_is_overtaken_too() -> None:
@@ -256,7 +265,8 @@ def test_a_doubled_answer_is_taken_once(transport: Transport, era: Any) -> None:
 @everywhere
 def test_a_doubled_event_arrives_twice(transport: Transport, era: Any) -> None:
     run = play(with_progress, transport, era, Duplicate("notifications/progress", nth=2))
-    assert run.value == [1, 2, 2, 3, 4]
+    assert delivered_progress(run) == [1, 2, 2, 3, 4]
+    assert run.value == [1, 2, 3, 4]
 
 
 def test_a_doubled_answer_on_an_event_stream_is_taken_once() -> None:
@@ -501,6 +511,15 @@ def test_of_two_faults_for_one_message_the_first_counts() -> None:
         (lambda: Delay("ping", by_ms=-1), "by_ms must be 0 or more"),
         (lambda: Delay("ping", by_ms=float("nan")), "by_ms must be 0 or more"),
         (lambda: Reorder("ping", by_ms=float("inf")), "by_ms must be 0 or more"),
+        (lambda: Drop("ping", hop="server"), "hop is 'client-gateway' or 'gateway-server', not 'server'"),
+        (lambda: Crash(), "either a message or a time"),
+        (lambda: Crash("ping", at_ms=1), "either a message or a time"),
+        (lambda: Crash("ping", after_ms=-1), "after_ms must be 0 or more"),
+        (lambda: Crash(at_ms=float("nan")), "at_ms must be 0 or more"),
+        (lambda: Crash(at_ms=1, restart_after_ms=-1), "restart_after_ms must be 0 or more"),
+        (lambda: Crash(at_ms=1, nth=2), "after_ms and nth are about a message"),
+        (lambda: Crash(at_ms=1, after_ms=2), "after_ms and nth are about a message"),
+        (lambda: Crash("ping", hop="gateway-server"), "at a process, not on a hop"),
         (lambda: Change("ping"), "Change needs the bytes to replace"),
         (lambda: Stdio(latency_ms=-1), "latency_ms and jitter_ms must be 0 or more"),
         (lambda: StreamableHttp(jitter_ms=float("nan")), "latency_ms and jitter_ms must be 0 or more"),
@@ -516,5 +535,67 @@ def test_faults_describe_themselves_in_plain_values() -> None:
     assert Drop("*", nth=3).describe() == {"fault": "drop", "message": "*", "nth": 3}
     assert Delay("a", by_ms=5).describe() == {"fault": "delay", "message": "a", "nth": 1, "by_ms": 5}
     assert Reorder("a").describe() == {"fault": "reorder", "message": "a", "nth": 1, "by_ms": 1000.0}
+    far = Cut("a", hop="gateway-server").describe()
+    assert far == {"fault": "cut", "message": "a", "nth": 1, "hop": "gateway-server"}
+    assert Crash("a", nth=2).describe() == {"fault": "crash", "message": "a", "nth": 2}
+    assert Crash("a", after_ms=5, restart_after_ms=0, process="server-2").describe() == {
+        "fault": "crash",
+        "message": "a",
+        "nth": 1,
+        "after_ms": 5,
+        "restart_after_ms": 0,
+        "process": "server-2",
+    }
+    assert Crash(at_ms=0).describe() == {"fault": "crash", "at_ms": 0}
     shown = Change("a", old=b"\xff", new=b"x").describe()
     assert shown == {"fault": "change", "message": "a", "nth": 1, "old": "\ufffd", "new": "x"}
+
+
+# Hops, and processes.
+
+CALL = write_json({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}})
+ANSWER = write_json({"jsonrpc": "2.0", "id": 1, "result": {}})
+
+
+def test_each_hop_counts_for_itself() -> None:
+    near, far = Drop("tools/call", nth=2), Drop("tools/call", nth=2, hop="gateway-server")
+    plan = FaultPlan((near, far), ("client",))
+    hops = [("client", "gateway", 1), ("gateway", "server", 2)] * 2
+    hit = [plan.hit(CALL, sender=one, receiver=other, connection=n) for one, other, n in hops]
+    assert hit == [None, None, near, far]
+    assert plan.unused() == ()
+
+
+def test_without_a_gateway_the_only_hop_is_the_one_at_the_client() -> None:
+    plan = FaultPlan((Drop("tools/call", hop="client-gateway"), Drop("tools/call", hop="gateway-server")))
+    assert plan.hit(CALL, sender="client", receiver="server", connection=1) is not None
+    assert len(plan.unused()) == 1
+
+
+def test_a_crash_is_nothing_that_happens_on_the_way() -> None:
+    crash = Crash("result of tools/call")
+    plan = FaultPlan((crash,))
+    assert not plan
+    assert plan.crashes == (crash,)
+    assert plan.hit(CALL, sender="client", receiver="server", connection=1) is None
+    where = {"connection": 1, "process": "server"}
+    assert plan.crash(CALL, sender="client", receiver="server", **where) is None
+    assert plan.crash(ANSWER, sender="server", receiver="client", **where) is crash
+    # It is used when the process has died of it, and not before.
+    assert plan.unused() == (crash,)
+    plan.happened(crash)
+    assert plan.unused() == ()
+
+
+def test_a_crash_is_of_the_process_that_it_names() -> None:
+    named, anywhere = Crash("tools/call", process="server-2"), Crash("tools/call", nth=2)
+    plan = FaultPlan((named, anywhere))
+
+    def reach(process: str) -> Fault | None:
+        return plan.crash(CALL, sender="gateway", receiver=process, connection=1, process=process)
+
+    assert [reach("gateway"), reach("server-1"), reach("server-2")] == [None, None, named]
+    assert reach("server-1") is None
+    assert FaultPlan((Crash("*", process="gateway"),)).crash(
+        b"no JSON", sender="client", receiver="gateway", connection=1, process="gateway"
+    )
