@@ -195,6 +195,7 @@ class HttpVisit:
         self._has_head = anyio.Event()
         self._failure: Exception | None = None
         self._delivered = False
+        self._given_up = False
         self._over = False
 
     @property
@@ -210,6 +211,9 @@ class HttpVisit:
         return self._head
 
     async def receive(self) -> bytes:
+        if self._given_up and self._failure is not None:
+            # At once, and not after all that waits to be read.
+            raise self._failure
         try:
             return await self._chunks.receive()
         except anyio.EndOfStream:
@@ -237,6 +241,7 @@ class HttpVisit:
             self._broke(error)
         except McpSimError as error:
             # We do not want the rest of it.
+            self._given_up = True
             self._end(error)
             self._endpoint.closed(CLIENT_LANE, SERVER_LANE, "aborted", self._exchange)
         finally:

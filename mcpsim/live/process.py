@@ -171,7 +171,7 @@ class ServerProcess:
         if self._output_bytes > MAX_OUTPUT_BYTES or self._output_lines > MAX_OUTPUT_LINES:
             self._too_much = (
                 f"The server wrote more than a recording may hold ({MAX_OUTPUT_BYTES} bytes, "
-                f"{MAX_OUTPUT_LINES} lines). "
+                f"{MAX_OUTPUT_LINES} lines)."
             )
             # For the client this is the end of the connection. What still comes is thrown away.
             self._taken.close()
@@ -214,17 +214,21 @@ class ServerProcess:
         recorder.delivered(frame, SERVER_LANE, CLIENT_LANE, connection=connection)
 
     async def receive(self) -> bytes:
+        if self._too_much and not self._closing:
+            # At once, and not after all that waits to be read: whoever reads that slowly asks in vain.
+            raise ConnectionClosed(f"The connection is given up. {self.seen()}")
         try:
             line = await self._lines.receive()
         except anyio.EndOfStream:
             self._note_end_of_stdout()
             if self._closing:
                 raise
-            if not self._too_much:
-                await self._ended_within(_LAST_WORDS_S)
+            if self._too_much:
+                raise ConnectionClosed(f"The connection is given up. {self.seen()}") from None
+            await self._ended_within(_LAST_WORDS_S)
             self._note_exit()
-            text = "The server closed the connection before it answered. "
-            raise ConnectionClosed(f"{text}{self._too_much}{self.seen()}") from None
+            text = "The server closed the connection before it answered."
+            raise ConnectionClosed(f"{text} {self.seen()}") from None
         self._last_line = line
         self._write_down(line)
         return line
@@ -287,7 +291,8 @@ class ServerProcess:
 
     def seen(self) -> str:
         """How the process is, and its last words, for the text of an error."""
-        said = [_fate(self.exit_code)]
+        said = [self._too_much] if self._too_much else []
+        said.append(_fate(self.exit_code))
         if self._last_line and not _is_message(self._last_line):
             said.append(f"The last line on its stdout is no message: {_plain(self._last_line)!r}.")
         if self._stderr_tail:

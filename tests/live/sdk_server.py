@@ -1,8 +1,13 @@
-"""A server written with the official SDK, with the same tools as `our_server`. Run as a script, on stdio."""
+"""A server written with the official SDK, with the same tools as `our_server`. Run as a script, on stdio; or with
+`--http`: then it prints its URL."""
 
 from __future__ import annotations
 
+import socket
+import sys
+
 import anyio
+import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -36,5 +41,13 @@ async def wait_long() -> str:
     return "waited"
 
 
+def serve_on_http() -> None:
+    """Serve on any port that is free."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
+        app = server.streamable_http_app()
+        uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])
+
+
 if __name__ == "__main__":
-    server.run()
+    serve_on_http() if "--http" in sys.argv else server.run()

@@ -308,8 +308,29 @@ def test_a_server_that_writes_without_end(program: Program, monkeypatch: pytest.
     command = program("while True: print('more')")
     run = record(list_tools, command=command, times=QUICK, check=False)
     assert isinstance(run.error, ConnectionClosed)
-    assert "more than a recording may hold" in str(run.error)
+    assert "more than a recording may hold (64000000 bytes, 1000 lines)" in str(run.error)
     assert len(run.recording.frames) < 100_000
+
+
+def test_a_flood_of_short_lines_is_told_before_anybody_loses_patience(program: Program) -> None:
+    command = program("import sys\nwhile True: sys.stdout.write('x\\n' * 1000)")
+    run = record(list_tools, command=command, client=Client(timeout_s=30), times=QUICK, check=False)
+    assert isinstance(run.error, ConnectionClosed)
+    assert f"({process_module.MAX_OUTPUT_BYTES} bytes, {process_module.MAX_OUTPUT_LINES} lines)" in str(
+        run.error
+    )
+
+
+def test_a_timeout_names_the_bound_as_well(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "MAX_OUTPUT_LINES", 1_000)
+
+    async def story(client: Client) -> None:
+        await anyio.sleep(0.5)
+        raise RequestTimeout("No answer.")
+
+    run = record(story, command=program("while True: print('more')"), times=QUICK, connect=False, check=False)
+    assert isinstance(run.error, RequestTimeout)
+    assert "more than a recording may hold (64000000 bytes, 1000 lines)" in str(run.error)
 
 
 # Shutdown
