@@ -450,3 +450,125 @@ def test_a_handler_that_is_over_cannot_ask() -> None:
     assert methods_said(said) == ["open", 5, 6]
     assert said.answer(6)["result"]["isError"] is True
     assert any("is over" in note for note in said.notes)
+
+
+FORM = {"type": "object", "properties": {}}
+QUESTIONS = {"elicitation": {"form": {}}, "roots": {}}
+
+
+async def ask_twice(context: Context) -> str:
+    await context.ask({"a": context.form("A?", FORM), "b": context.form("B?", FORM), "c": context.roots()})
+    return "asked"
+
+
+def test_all_open_questions_are_withdrawn_in_order_and_no_others() -> None:
+    answer = {"jsonrpc": "2.0", "id": 2, "result": {"action": "decline"}}
+    cancel = notification("notifications/cancelled", {"requestId": 5})
+    said = talk(
+        asking(ask_twice),
+        *opening(capabilities=QUESTIONS),
+        legacy(5, "tools/call", call("ask")),
+        1.0,
+        answer,
+        1.0,
+        cancel,
+        1.0,
+        # Late, and for nobody.
+        {"jsonrpc": "2.0", "id": 1, "result": {"action": "decline"}},
+    )
+    assert methods_said(said)[1:4] == ["elicitation/create", "elicitation/create", "roots/list"]
+    withdrawn = [one["params"] for one in said.values if one.get("method") == "notifications/cancelled"]
+    assert withdrawn == [{"requestId": 1}, {"requestId": 3}]
+    assert said.answers(5) == []
+    assert any("nobody waits" in note for note in said.notes)
+
+
+def test_questions_that_are_not_answered_in_time_are_withdrawn() -> None:
+    async def impatient(context: Context) -> str:
+        try:
+            await context.ask({"a": context.form("A?", FORM), "b": context.roots()}, timeout_s=2)
+        except RequestTimeout as error:
+            return str(error)
+        return "asked"
+
+    answer = {"jsonrpc": "2.0", "id": 2, "result": {"roots": []}}
+    said = talk(
+        asking(impatient),
+        *opening(capabilities=QUESTIONS),
+        legacy(5, "tools/call", call("ask")),
+        1.0,
+        answer,
+    )
+    text = said.answer(5)["result"]["content"][0]["text"]
+    assert text == "No answer to elicitation/create #1 within 2 s; it was cancelled."
+    withdrawn = [one["params"] for one in said.values if one.get("method") == "notifications/cancelled"]
+    assert withdrawn == [{"requestId": 1}]
+
+
+def test_over_http_a_question_is_withdrawn_on_the_stream_that_brought_it() -> None:
+    async def main() -> Reply:
+        endpoint = Endpoint(asking(ask_twice))
+        headers = await endpoint.open(capabilities=QUESTIONS)
+        reply = Reply()
+        async with anyio.create_task_group() as tasks:
+
+            async def post() -> None:
+                await endpoint.ask(legacy(5, "tools/call", call("ask")), headers, reply=reply)
+
+            tasks.start_soon(post)
+            await anyio.sleep(1)
+            cancel = notification("notifications/cancelled", {"requestId": 5})
+            assert (await endpoint.ask(cancel, headers)).status == 202
+        return reply
+
+    reply = run(main)
+    assert [value["method"] for value in reply.values] == [
+        "elicitation/create",
+        "elicitation/create",
+        "roots/list",
+        *["notifications/cancelled"] * 3,
+    ]
+    assert [value["params"]["requestId"] for value in reply.values[3:]] == [1, 2, 3]
+    assert reply.ended
+
+
+def test_a_round_that_is_cancelled_while_it_ends_has_no_answer() -> None:
+    log: list[str] = []
+
+    async def slow(context: Context) -> str:
+        try:
+            await context.elicit("Sure?", FORM)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(2)
+            log.append("cleaned up")
+        return "sure"
+
+    ask = modern(1, "tools/call", call("ask"), capabilities=QUESTIONS)
+    said = talk(asking(slow), ask, 1.0, notification("notifications/cancelled", {"requestId": 1}))
+    assert said.answers(1) == []
+    assert log == ["cleaned up"]
+    assert handlers_of(said.recorder) == [("handler_started", 1), ("handler_cancelled", 1)]
+
+
+@ERAS
+@pytest.mark.parametrize("method", ["prompts/get", "resources/read"])
+def test_prompts_and_resources_stop_too(era: str, method: str) -> None:
+    log: list[str] = []
+    server = Server("desk")
+
+    async def slow(context: Context) -> str:
+        try:
+            await anyio.sleep(100)
+        finally:
+            log.append("cleaned up")
+        return "never"
+
+    server.prompt("slow")(slow)
+    server.resource("test://slow")(slow)
+    params = {"name": "slow"} if method == "prompts/get" else {"uri": "test://slow"}
+    ask = modern(1, method, params) if era == "modern" else legacy(1, method, params)
+    cancel = notification("notifications/cancelled", {"requestId": 1, "reason": "Enough."})
+    said = talk(server, *(opening() if era == "legacy" else []), ask, 1.0, cancel, wait=1.0)
+    assert said.answers(1) == []
+    assert log == ["cleaned up"]

@@ -208,3 +208,104 @@ def test_the_caller_may_choose_the_token(transport: Any) -> None:
         return seen
 
     assert simulate_checked(story, server=desk(), transport=transport).value == [0.5]
+
+
+# Rate limiting
+
+
+def limited(interval_ms: int) -> Server:
+    server = Server("desk", progress_interval_ms=interval_ms)
+
+    @server.tool()
+    async def run_(context: Context, pause: float, total: float | None = None) -> str:
+        for n in range(1, 11):
+            await context.report_progress(n, total)
+            await anyio.sleep(pause)
+        return "done"
+
+    return server
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("interval_ms", "pause", "total", "sent"),
+    [
+        (0, 0.0, None, list(range(1, 11))),
+        (100, 0.1, None, list(range(1, 11))),
+        (100, 0.05, None, [1, 3, 5, 7, 9]),
+        (100, 0.05, 10, [1, 3, 5, 7, 9, 10]),
+        (100, 0.01, 10, [1, 10]),
+        (100, 0.0, None, [1]),
+        (10_000, 0.1, 100, [1]),
+    ],
+)
+def test_what_comes_too_soon_is_left_out_but_never_the_last(
+    era: str, interval_ms: int, pause: float, total: float | None, sent: list[int]
+) -> None:
+    arguments = {"pause": pause} if total is None else {"pause": pause, "total": total}
+    said = talk(
+        limited(interval_ms),
+        *(opening() if era == "legacy" else []),
+        ask(1, "run_", arguments, era, progressToken=1),
+    )
+    assert [one["progress"] for one in progress_of(said)] == sent
+    assert said.answer(1)["result"]["content"][0]["text"] == "done"
+
+
+@ERAS
+def test_requests_have_limits_of_their_own(era: str) -> None:
+    said = talk(
+        limited(100),
+        *(opening() if era == "legacy" else []),
+        ask(1, "run_", {"pause": 0.0, "total": 10}, era, progressToken="a"),
+        ask(2, "run_", {"pause": 0.0, "total": 10}, era, progressToken="b"),
+    )
+    assert [(one["progressToken"], one["progress"]) for one in progress_of(said)] == [
+        ("a", 1),
+        ("b", 1),
+        ("a", 10),
+        ("b", 10),
+    ]
+
+
+@ERAS
+def test_the_rule_that_progress_grows_holds_for_what_is_left_out_too(era: str) -> None:
+    server = Server("desk", progress_interval_ms=1000)
+
+    @server.tool()
+    async def back(context: Context) -> str:
+        for value in (1, 5, 3):
+            await context.report_progress(value)
+        return "never"
+
+    said = talk(server, *(opening() if era == "legacy" else []), ask(1, "back", {}, era, progressToken=1))
+    assert said.answer(1)["result"]["isError"] is True
+
+
+def test_each_round_reports_progress_under_the_token_of_its_own_request() -> None:
+    server = Server("desk")
+
+    @server.tool()
+    async def build(context: Context) -> str:
+        await context.report_progress(1)
+        await context.elicit("Go on?", {"type": "object", "properties": {}})
+        await context.report_progress(2)
+        return "built"
+
+    declared = {"elicitation": {}}
+    first = modern(1, "tools/call", call("build"), capabilities=declared, meta={"progressToken": "a"})
+    retry = modern(
+        2,
+        "tools/call",
+        {**call("build"), "inputResponses": {"1": {"action": "accept", "content": {}}}},
+        capabilities=declared,
+        meta={"progressToken": "b"},
+    )
+    said = talk(server, first, 0.1, retry)
+    assert [(one["progressToken"], one["progress"]) for one in progress_of(said)] == [
+        ("a", 1),
+        ("b", 1),
+        ("b", 2),
+    ]
+    assert said.answer(1)["result"]["resultType"] == "input_required"
+    assert said.answer(2)["result"]["resultType"] == "complete"
