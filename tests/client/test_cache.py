@@ -323,7 +323,7 @@ def test_clients_with_other_capabilities_do_not_share() -> None:
         ("closed", True),
         (-32602, False),
         (-32601, False),
-        ("decline", False),
+        (-1, False),
     ],
     ids=str,
 )
