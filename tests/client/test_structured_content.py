@@ -1,0 +1,195 @@
+"""Structured content against the output schema of a tool that the client has listed.
+
+https://modelcontextprotocol.io/specification/2026-07-28/server/tools#output-schema
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from far_ends import both_ways, far_end, result, talk_to
+from talking import play
+
+from mcpsim import Client
+from mcpsim.client.structured import MAX_STEPS, NotChecked, OutputSchema
+from mcpsim.errors import UnexpectedResponse
+
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+WEATHER = {
+    "type": "object",
+    "properties": {"degrees": {"type": "number"}, "sky": {"enum": ["clear", "grey"]}},
+    "required": ["degrees"],
+}
+
+
+def server(schema: Any, **members: Any) -> Any:
+    """A server with one tool of this output schema, whose result has these members."""
+
+    def answer(message: Any) -> list[Any]:
+        if message["method"] == "tools/list":
+            tool = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": schema}
+            return [result(message, tools=[tool])]
+        return [result(message, **{"content": [], **members})]
+
+    return answer
+
+
+async def list_and_call(client: Client) -> Any:
+    await client.list_tools()
+    return (await client.call_tool("a")).structured_content
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [
+        ({"structuredContent": {"degrees": 21.5}}, ""),
+        ({"structuredContent": {"degrees": 21.5, "sky": "clear", "more": 1}}, ""),
+        ({"structuredContent": {}}, "'degrees' is a required property"),
+        ({"structuredContent": {"degrees": "21"}}, "degrees: '21' is not of type 'number'"),
+        ({"structuredContent": {"degrees": 1, "sky": "pink"}}, "sky: 'pink' is not one of"),
+        ({}, "has no structuredContent"),
+        # What a failed call has to say need not fit.
+        ({"isError": True}, ""),
+        ({"isError": True, "structuredContent": {"why": "no"}}, ""),
+    ],
+    ids=str,
+)
+def test_structured_content_has_to_fit(era: str, transport: str, members: Any, text: str) -> None:
+    played, _ = talk_to(list_and_call, server(WEATHER, **members), era, transport)
+    if text:
+        assert isinstance(played.error, UnexpectedResponse)
+        assert text in str(played.error)
+    else:
+        assert played.error is None
+        assert played.value == members.get("structuredContent")
+
+
+@pytest.mark.parametrize("content", [[1, 2], "text", 5, False, None])
+def test_any_json_value_in_the_modern_era(content: Any) -> None:
+    schema = {"enum": [[1, 2], "text", 5, False, None]}
+    played, _ = talk_to(list_and_call, server(schema, structuredContent=content), "modern", "stdio")
+    assert played.error is None
+    assert played.value == content
+
+
+def test_a_tool_that_was_never_listed_is_not_checked() -> None:
+    async def story(client: Client) -> Any:
+        return (await client.call_tool("a")).structured_content
+
+    played, _ = talk_to(story, server(WEATHER, structuredContent={"x": 1}), "modern", "stdio")
+    assert played.value == {"x": 1}
+
+
+def test_a_revision_without_structured_content() -> None:
+    far = far_end("stdio", server(WEATHER), version="2024-11-05")
+    client = Client(era="legacy", protocol_version="2024-11-05")
+    assert play(list_and_call, far, client=client).error is None
+
+
+def test_the_latest_list_counts() -> None:
+    schemas: list[Any] = [WEATHER, {"type": "object", "required": ["x"]}]
+
+    def answer(message: Any) -> list[Any]:
+        if message["method"] == "tools/list":
+            return server(schemas.pop(0))(message)
+        return [result(message, content=[], structuredContent={"x": 1})]
+
+    async def story(client: Client) -> Any:
+        await client.list_tools()
+        with pytest.raises(UnexpectedResponse):
+            await client.call_tool("a")
+        return await list_and_call(client)
+
+    assert talk_to(story, answer, "modern", "stdio")[0].value == {"x": 1}
+
+
+# Schemas that nobody can check with
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"not": schema}
+    return schema
+
+
+DOUBLING: dict[str, Any] = {
+    "$defs": {
+        f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(40)
+    },
+    "$ref": "#/$defs/d0",
+}
+DOUBLING["$defs"]["d40"] = True
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "no such type"}, "no valid JSON Schema"),
+        ({"properties": 5}, "no valid JSON Schema"),
+        ({"$schema": "https://example.com/mine", "type": "object"}, "dialect"),
+        ({"$schema": 5}, "dialect"),
+        ({"$ref": "https://example.com/schema.json"}, "refers to"),
+        ({"$ref": "#/$defs/nowhere"}, "refers to"),
+        ({"$ref": "file:///etc/passwd"}, "refers to"),
+        ({"$ref": "#"}, "nested too deeply|steps"),
+        (deep(60), "nested more than"),
+        ({"enum": list(range(6000))}, "more than 5000 parts"),
+        (DOUBLING, f"more than {MAX_STEPS} steps"),
+        ("text", "no JSON object"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_cannot_be_checked_is_left_alone(schema: Any, text: str) -> None:
+    with pytest.raises(NotChecked, match=text):
+        OutputSchema(schema).fault_in({"a": 1})
+
+
+def test_a_client_notes_what_it_does_not_check() -> None:
+    schema = {"type": "object", "$ref": "https://example.com/schema.json"}
+    played, _ = talk_to(list_and_call, server(schema, structuredContent={"x": 1}), "modern", "stdio")
+    assert played.value == {"x": 1}
+    assert any('The output schema of "a" is not checked: it refers to' in note for note in played.notes)
+
+
+@pytest.mark.parametrize(
+    ("schema", "content"),
+    [
+        ({"pattern": "(a|a)*$"}, "a" * 60 + "b"),
+        ({"patternProperties": {"(a|a)*$": False}}, {"a" * 60 + "b": 1}),
+        ({"patternProperties": {"(a|a)*$": {}}, "additionalProperties": False}, {"a" * 60 + "b": 1}),
+        ({"patternProperties": {"(a|a)*$": {}}, "unevaluatedProperties": False}, {"a" * 60 + "b": 1}),
+        ({"uniqueItems": True}, [{"a": n} for n in range(20_000)]),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_could_take_for_ever_is_not_looked_at(schema: Any, content: Any) -> None:
+    begun = time.process_time()
+    assert OutputSchema(schema).fault_in(content) is None
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("schema", "content", "text"),
+    [
+        ({"additionalProperties": False, "properties": {"a": {}}}, {"a": 1, "b": 2}, "Additional properties"),
+        ({"uniqueItems": True}, [1, 1], "non-unique"),
+        ({"$defs": {"n": {"type": "integer"}}, "items": {"$ref": "#/$defs/n"}}, [1, "2"], "1: '2' is not"),
+        (
+            {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "null"}]},
+            [1],
+            "0: 1 is not",
+        ),
+        ({"items": {"properties": {"a": {"maximum": 3}}}}, [{"a": 4}], "0.a: 4 is greater"),
+        ({"const": "x" * 1000}, "y" * 1000, "…"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_wrong_and_where(schema: Any, content: Any, text: str) -> None:
+    fault = OutputSchema(schema).fault_in(content)
+    assert fault is not None
+    assert text in fault
+    assert len(fault) < 400
