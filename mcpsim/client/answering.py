@@ -50,6 +50,10 @@ USER_REJECTED: Final = -1
 _RETRY_MEMBERS: Final = ("inputResponses", "requestState")
 
 
+class Unanswerable(ProtocolError):
+    """A question that a server should not have put to this client, as the error that a legacy one gets."""
+
+
 class Answerer:
     """Answers a server's questions for one connection.
 
@@ -122,7 +126,7 @@ class Answerer:
             version: the protocol version that client and server speak.
 
         Raises:
-            ProtocolError: the question cannot be answered: -32601 (there is no callback for it), -32602 (it
+            Unanswerable: the question cannot be answered: -32601 (there is no callback for it), -32602 (it
                 is not valid, or for something that was not declared).
             ValueError: what a callback returned is no response to the question; the text says why.
             InputDeclined: the user does not want a model to write.
@@ -131,13 +135,13 @@ class Answerer:
         answer = {ELICIT: self._answer_elicit, SAMPLE: self._answer_sample, LIST_ROOTS: self._answer_roots}
         kind = answer.get(method)
         if kind is None:
-            raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
+            raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {method}")
         try:
             question = parse_question(method, version, params)
         except KeyError:
-            raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method} (in {version})") from None
+            raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {method} (in {version})") from None
         except ValidationError as error:
-            raise ProtocolError(INVALID_PARAMS, f"{method}: {_first_fault(error)}") from None
+            raise Unanswerable(INVALID_PARAMS, f"{method}: {_first_fault(error)}") from None
         response = await kind(question.params, params or {}, version)
         try:
             parse_response(method, version, response)
@@ -172,7 +176,7 @@ class Answerer:
             method, params = _question(key, request)
             try:
                 responses[key] = await self.answer(method, params, version)
-            except ProtocolError as error:
+            except Unanswerable as error:
                 raise UnexpectedResponse(
                     f"The input request {key!r} ({method}) cannot be answered: {error.message} A server asks "
                     "only for what the client declared with the request."
@@ -185,13 +189,13 @@ class Answerer:
         by_url = isinstance(params, mcp_types.ElicitRequestURLParams)
         callback = self._elicit_url if by_url else self._elicit
         if self._elicit is None and self._elicit_url is None:
-            raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {ELICIT}")
+            raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {ELICIT}")
         if callback is None:
             mode = "url" if by_url else "form"
-            raise ProtocolError(INVALID_PARAMS, f"{ELICIT}: this client did not declare the mode {mode!r}.")
+            raise Unanswerable(INVALID_PARAMS, f"{ELICIT}: this client did not declare the mode {mode!r}.")
         schema: Any = raw.get("requestedSchema")
         if not by_url and not is_form(schema):
-            raise ProtocolError(
+            raise Unanswerable(
                 INVALID_PARAMS,
                 f"{ELICIT}: requestedSchema must be a flat object of strings, numbers, integers, booleans "
                 "and choices.",
@@ -255,12 +259,12 @@ class Answerer:
 
     async def _answer_sample(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
         if self._sample is None:
-            raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {SAMPLE}")
+            raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {SAMPLE}")
         if not self._sampling_tools and ("tools" in raw or "toolChoice" in raw):
-            raise ProtocolError(INVALID_PARAMS, f"{SAMPLE}: this client did not declare sampling.tools.")
+            raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: this client did not declare sampling.tools.")
         fault = fault_of_messages(raw["messages"])
         if fault:
-            raise ProtocolError(INVALID_PARAMS, f"{SAMPLE}: {fault}")
+            raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: {fault}")
         written = await _called(self._sample, params)
         if isinstance(written, str):
             content = {"type": "text", "text": written}
@@ -270,7 +274,7 @@ class Answerer:
     async def _answer_roots(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
         roots: Any = self._roots
         if roots is None:
-            raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {LIST_ROOTS}")
+            raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {LIST_ROOTS}")
         if callable(roots):
             roots = await _called(roots)
         return _roots_result(roots)
