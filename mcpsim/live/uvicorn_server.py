@@ -5,11 +5,15 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Final
 
 import anyio
 import uvicorn
 
 from mcpsim.live.asgi import AsgiApp
+
+#: Whoever comes after that many connections or requests in work is answered with 503.
+MAX_CONNECTIONS: Final = 2_000
 
 
 class EmbeddedServer(uvicorn.Server):
@@ -37,6 +41,7 @@ class EmbeddedServer(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=1,
+                limit_concurrency=MAX_CONNECTIONS,
             )
         )
         self.finished = anyio.Event()

@@ -1,5 +1,5 @@
-"""A server written with the official SDK, with the same tools as `our_server`. Run as a script, on stdio; or with
-`--http`: then it prints its URL."""
+"""A server written with the official SDK, with the same tools as `our_server`. A script:
+serves on stdio, or with `--http` on HTTP, and then it prints its URL."""
 
 from __future__ import annotations
 

@@ -12,8 +12,19 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import TaskStatus
 
-from mcpsim import Client, Context, McpSimError, Recording, Server, StreamableHttp, simulate
+from mcpsim import (
+    Client,
+    Context,
+    McpSimError,
+    Notification,
+    Recording,
+    Response,
+    Server,
+    StreamableHttp,
+    simulate,
+)
 from mcpsim.course import help_desk
 from mcpsim.errors import (
     ConnectionClosed,
@@ -25,6 +36,7 @@ from mcpsim.errors import (
 from mcpsim.live import Session, asgi_app, connect_http, http_endpoint, record, run_http, serve_http
 from mcpsim.live.http_serving import is_loopback
 from mcpsim.live.sse_cutter import SseCutter
+from mcpsim.widgets import standalone_html, still_svg
 
 ERAS = ("modern", "legacy", "auto")
 
@@ -87,6 +99,117 @@ def test_a_recording_can_be_saved_loaded_and_shown() -> None:
     assert [frame.arrived_us for frame in recording.frames] == sorted(
         frame.arrived_us or 0 for frame in recording.frames
     )
+
+
+def changing_desk() -> Server:
+    server = Server("changing", era="both", list_changed=True, subscribe=True)
+
+    @server.tool()
+    def first() -> str:
+        return "first"
+
+    @server.resource("desk://hours")
+    def hours() -> str:
+        return "9 to 5"
+
+    return server
+
+
+def notified(recording: Recording) -> list[str]:
+    parsed = [frame.parsed for frame in recording.frames if frame.sender == "server"]
+    return [one.method for one in parsed if isinstance(one, Notification)]
+
+
+def hows(recording: Recording) -> list[tuple[str, str]]:
+    return [
+        (event.party, (event.detail or {}).get("how", ""))
+        for event in recording.events
+        if event.kind == "closed"
+    ]
+
+
+def test_a_subscription_ends_in_good_order_when_the_server_does(check_recording: Callable[..., None]) -> None:
+    server = changing_desk()
+
+    async def listen(url: str, *, task_status: TaskStatus[Session]) -> None:
+        async with connect_http(url) as session:
+            filter = {"tools_list_changed": True, "resource_subscriptions": ["desk://hours"]}
+            async with session.client.listen(**filter) as subscription:
+                task_status.started(session)
+                async for _ in subscription:
+                    pass
+
+    async def main() -> Session:
+        async with anyio.create_task_group() as tasks, serve_http(server) as url:
+            session = await tasks.start(listen, url)
+            server.resource_updated("desk://hours")
+            server.remove_tool("first")
+            await anyio.sleep(0.1)
+        return session
+
+    recording = anyio.run(main).recording
+    check_recording(recording)
+    assert notified(recording) == [
+        "notifications/subscriptions/acknowledged",
+        "notifications/resources/updated",
+        "notifications/tools/list_changed",
+    ]
+    assert isinstance(recording.frames[-1].parsed, Response)
+    assert hows(recording) == [("server", "complete")]
+
+
+def test_a_standing_stream_carries_changes_and_ends_with_the_server(
+    check_recording: Callable[..., None],
+) -> None:
+    server = changing_desk()
+
+    async def main() -> Session:
+        async with serve_http(server, resumable=True, retry_ms=10) as url:
+            session = connect_http(url, client=Client(era="legacy", standing_stream=True))
+            async with session:
+                await session.client.subscribe("desk://hours")
+                server.resource_updated("desk://hours")
+                server.remove_tool("first")
+                with anyio.fail_after(10):
+                    while len(notified(session.recording)) < 2:
+                        await anyio.sleep(0.01)
+        return session
+
+    recording = anyio.run(main).recording
+    check_recording(recording)
+    assert notified(recording) == ["notifications/resources/updated", "notifications/tools/list_changed"]
+    assert "GET" in [(frame.head or {}).get("method") for frame in recording.frames]
+
+
+def test_a_quiet_stream_is_kept_alive() -> None:
+    server = Server("slow", era="both")
+
+    @server.tool()
+    async def wait(context: Context) -> str:
+        await context.report_progress(1, 2)
+        await anyio.sleep(0.5)
+        return "waited"
+
+    async def main() -> Recording:
+        async with serve_http(server, keep_alive_s=0.1) as url, connect_http(url) as session:
+            await session.client.call_tool("wait", on_progress=lambda *step: None)
+        return session.recording
+
+    comments = [frame for frame in anyio.run(main).frames if frame.data.startswith(b":")]
+    assert len(comments) >= 2
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_a_live_recording_is_shown_and_exported_like_any_other(era: Any) -> None:
+    session, _ = meet(help_desk(), visit_the_desk, Client(era=era))
+    recording = session.recording
+    exported = Recording.from_interchange(recording.to_interchange())
+    assert [frame.body for frame in exported.frames] == [frame.body for frame in recording.frames]
+    assert [(frame.head or {}).get("status") for frame in exported.frames] == [
+        (frame.head or {}).get("status") for frame in recording.frames
+    ]
+    assert "tools/call" in still_svg(recording)
+    assert "tools/call" in standalone_html(recording)
 
 
 def test_events_arrive_one_by_one() -> None:
@@ -316,14 +439,6 @@ EVENT = b"event: message\ndata: " + BODY + b"\n\n"
 
 def ask(url: str, **more: Any) -> Any:
     return record(lambda client: client.list_tools(), url=url, check=False, **more)
-
-
-def hows(recording: Recording) -> list[tuple[str, str]]:
-    return [
-        (event.party, (event.detail or {}).get("how", ""))
-        for event in recording.events
-        if event.kind == "closed"
-    ]
 
 
 def test_our_request_is_what_http_wants(made: ModuleType) -> None:
