@@ -261,8 +261,9 @@ class Listener(Methods):
             raise
         agreed = subscription.agreed
         if agreed is None:
+            late = not subscription.ended
             await self._close(subscription)
-            if not subscription.ended:
+            if late:
                 raise RequestTimeout(
                     f"{LISTEN} #{id} was not acknowledged within {limit_s:g} s; it was cancelled."
                 )
