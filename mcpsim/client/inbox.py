@@ -55,6 +55,10 @@ class Inbox:
     """Hands out what arrives on one connection.
 
     Whatever cannot be used is noted and skipped: nothing that a server sends ends the client.
+
+    An answer belongs to a request where its id is the same JSON value. An id is a string or an integer, so
+    `1.0` is no id of ours, although some JSON libraries write 1 so: an answer under it is no message, the
+    request goes on waiting on a pipe, and has come to nothing over HTTP. See `is_request_id`.
     """
 
     def __init__(self, owner: Owner, scribe: Scribe) -> None:

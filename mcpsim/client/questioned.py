@@ -25,7 +25,13 @@ from mcpsim.client.requesting import Requester
 from mcpsim.client.wire import Answer, OnProgress
 from mcpsim.eras import legacy
 from mcpsim.eras.asking import rules_of
-from mcpsim.errors import INTERNAL_ERROR, INVALID_REQUEST, McpSimError
+from mcpsim.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    URL_ELICITATION_REQUIRED,
+    McpSimError,
+    ProtocolError,
+)
 from mcpsim.messages import ErrorResponse, Notification, Request, RequestId, is_request_id
 
 CANCELLED: Final = "notifications/cancelled"
@@ -100,6 +106,28 @@ class Questioned(Requester):
         self.roots = roots
         if self.era == "legacy" and self._phase is legacy.Phase.OPERATING:
             await self.notify(ROOTS_CHANGED)
+
+    async def visit(self, error: ProtocolError) -> bool:
+        """Put to the user the visits that a legacy server wants before it processes a request (-32042).
+
+        The request may be sent again afterwards. `notifications/elicitation/complete` may tell when; it reaches
+        `on_notification`.
+
+        Args:
+            error: what the request raised.
+
+        Returns:
+            Whether the user will make all of them.
+
+        Raises:
+            ProtocolError: the error itself, where it is another one, or where the revision has no such error.
+            UnexpectedResponse: a visit cannot be asked for: there is no `elicit_url`.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+        """
+        if error.code != URL_ELICITATION_REQUIRED:
+            raise error
+        return await self._answerer.visit(error, self.version)
 
     def _offered(self, version: str) -> dict[str, Any]:
         """The capabilities for `initialize`: what the proposed revision knows of what the client can do."""

@@ -456,6 +456,47 @@ def test_a_callback_may_use_the_client() -> None:
     assert any(one.get("id") == "q" and "result" in one for one in far.heard)
 
 
+# Visits that come before a request (-32042)
+
+
+def visiting(accepts: str, data: Any, **more: Any) -> Any:
+    async def story(client: Client) -> Any:
+        try:
+            return await client.call_tool("a")
+        except ProtocolError as refusal:
+            return await client.visit(refusal)
+
+    def answer(message: Any) -> list[Any]:
+        return [error(message, more.get("code", -32042), "More is needed.", data)]
+
+    shown: list[str] = []
+
+    def show(params: Any) -> str:
+        shown.append(params.url)
+        return accepts
+
+    described = {"elicit_url": show} if more.get("declares", True) else {}
+    era = more.get("era", "legacy")
+    return talk_to(story, answer, era, "stdio", **described)[0], shown
+
+
+@pytest.mark.parametrize(("accepts", "visits"), [("accept", True), ("decline", False), ("cancel", False)])
+def test_visits_before_a_request(accepts: str, visits: bool) -> None:
+    played, shown = visiting(accepts, {"elicitations": [URL]})
+    assert (played.value, shown) == (visits, ["https://example.com/login"])
+
+
+def test_visits_that_cannot_be_asked_for() -> None:
+    played, _ = visiting("accept", {"elicitations": [URL]}, declares=False)
+    assert isinstance(played.error, UnexpectedResponse)
+    for more in ({"code": -32603}, {"era": "modern"}):
+        played, shown = visiting("accept", {"elicitations": [URL]}, **more)
+        assert isinstance(played.error, ProtocolError)
+        assert shown == []
+    for data in (None, [], {"elicitations": []}, {"elicitations": [FORM]}, {"elicitations": [5]}):
+        assert isinstance(visiting("accept", data)[0].error, ProtocolError)
+
+
 # Roots that change
 
 
