@@ -110,8 +110,8 @@ class Questioned(Requester):
     async def visit(self, error: ProtocolError) -> bool:
         """Put to the user the visits that a legacy server wants before it processes a request (-32042).
 
-        The request may be sent again afterwards. `notifications/elicitation/complete` may tell when; it reaches
-        `on_notification`.
+        The request may be sent again afterwards; `notifications/elicitation/complete` may tell when. It
+        reaches `on_notification`.
 
         Args:
             error: what the request raised.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talking import END, LATEST, FakeEndpoint, FakeServer, Played, Response, as_bytes, play
 
-from mcpsim import Client, McpSimError
+from mcpsim import Cache, Client, McpSimError
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 json_values = st.recursive(
@@ -20,6 +20,7 @@ json_values = st.recursive(
     max_leaves=6,
 )
 texts = st.sampled_from([LATEST, "2025-11-25", "2025-03-26", "complete", "input_required", "1900-01-01"])
+FORM = {"message": "", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
 # Members of results that mean something, with values that are right, or nearly, or not at all.
 results = st.dictionaries(
     st.sampled_from(
@@ -37,6 +38,13 @@ results = st.dictionaries(
             "cacheScope",
             "_meta",
             "instructions",
+            "nextCursor",
+            "resources",
+            "contents",
+            "messages",
+            "completion",
+            "inputRequests",
+            "requestState",
         ]
     ),
     st.one_of(
@@ -45,6 +53,14 @@ results = st.dictionaries(
         st.just({"tools": {}}),
         st.just({"name": "fake", "version": "1"}),
         st.just([{"type": "text", "text": "a"}]),
+        st.just([{"name": "a", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}}]),
+        st.just(
+            [{"name": "a", "inputSchema": {"properties": {"x": {"type": "string", "x-mcp-header": ""}}}}]
+        ),
+        st.just([{"uri": "file:///a", "text": "a"}]),
+        st.just({"values": ["a"]}),
+        st.just({"a": {"method": "roots/list"}}),
+        st.just({"a": {"method": "elicitation/create", "params": FORM}}),
         json_values,
     ),
     max_size=6,
@@ -74,7 +90,21 @@ unasked = st.one_of(
     st.builds(
         lambda id, method: {"jsonrpc": "2.0", "id": id, "method": method},
         st.integers(0, 3) | st.text(max_size=2),
-        st.sampled_from(["ping", "roots/list", "x"]),
+        st.sampled_from(["ping", "roots/list", "elicitation/create", "x"]),
+    ),
+    st.builds(
+        lambda id: {"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": FORM},
+        st.integers(0, 3) | st.text(max_size=2),
+    ),
+    st.builds(
+        lambda method, params: {"jsonrpc": "2.0", "method": f"notifications/{method}", "params": params},
+        st.sampled_from(
+            ["cancelled", "message", "tools/list_changed", "resources/updated", "elicitation/complete"]
+        ),
+        st.dictionaries(
+            st.sampled_from(["requestId", "reason", "level", "data", "uri", "elicitationId", "_meta"]),
+            st.integers(0, 3) | json_values,
+        ),
     ),
     st.builds(lambda id: {"jsonrpc": "2.0", "id": id, "result": {}}, scalars),
 )
@@ -98,12 +128,27 @@ def with_id(thing: Any, id: Any) -> Any:
     return id if isinstance(thing, str) and thing == ID else thing
 
 
+OPERATIONS = 15
+
+
+async def drain(client: Client) -> None:
+    async for _ in client.pages("tools/list", max_pages=3):
+        pass
+
+
 async def everything(client: Client) -> list[str]:
     """Each operation once; what it raises must be one of our own errors."""
     outcomes: list[str] = []
     operations: list[Callable[[], Any]] = [
         client.discover,
         client.list_tools,
+        lambda: drain(client),
+        lambda: client.list_resources(""),
+        lambda: client.read_resource("file:///a"),
+        lambda: client.get_prompt("a", {"b": "c"}),
+        lambda: client.complete({"type": "ref/prompt", "name": "a"}, ("b", "c")),
+        lambda: client.set_log_level("info"),
+        lambda: client.set_roots(["file:///b"]),
         lambda: client.call_tool("a", on_progress=lambda *what: None),
         client.ping,
         lambda: client.request("x/y"),
@@ -120,11 +165,32 @@ async def everything(client: Client) -> list[str]:
     return outcomes
 
 
+def described(era: Any) -> Client:
+    """A client that uses everything that there is."""
+
+    async def think(params: Any) -> dict[str, str]:
+        await anyio.sleep(0.5)
+        return {"a": "b"}
+
+    return Client(
+        era=era,
+        timeout_s=2,
+        probe_timeout_s=1,
+        cache=Cache(max_entries=3),
+        stale_if_error=True,
+        elicit=think,
+        roots=["file:///a"],
+        log_level="debug",
+        on_log=lambda *what: None,
+        max_rounds=2,
+    )
+
+
 def check(played: Played) -> None:
     assert played.error is None or isinstance(played.error, McpSimError)
-    assert played.error is not None or len(played.value) == 8
-    # Eight operations, each with a retry at most, the opening, and the end.
-    assert played.took_s < 10 * 2 * 2 + 10
+    assert played.error is not None or len(played.value) == OPERATIONS
+    # The operations, each with a few requests, a retry of each at most, the opening, and the end.
+    assert played.took_s < OPERATIONS * 4 * 2 * 2 + 10
 
 
 @settings(max_examples=200)
@@ -141,7 +207,7 @@ def test_a_server_on_a_pipe_may_send_anything(script: list[list[Any]], era: Any,
         return [with_id(thing, id) for thing in (left.pop(0) if left else [])]
 
     far_end = FakeServer(respond, ends=ends)
-    check(play(everything, far_end, client=Client(era=era, timeout_s=2, probe_timeout_s=1)))
+    check(play(everything, far_end, client=described(era)))
 
 
 headers = st.dictionaries(
@@ -175,7 +241,7 @@ def test_an_endpoint_may_answer_anything(script: list[Any], era: Any) -> None:
             chunks.append(thing)
         return Response(status, chunks, named, hangs)
 
-    check(play(everything, FakeEndpoint(respond), client=Client(era=era, timeout_s=2, probe_timeout_s=1)))
+    check(play(everything, FakeEndpoint(respond), client=described(era)))
 
 
 @settings(max_examples=30)
