@@ -7,7 +7,6 @@ https://modelcontextprotocol.io/specification/2025-11-25/server/resources
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ from mcpsim.server.handlers import (
     parameters_of,
     run_handler,
 )
-from mcpsim.server.results import plain_value
+from mcpsim.server.results import check_base64, plain_value
 from mcpsim.utilities.uri_templates import UriTemplate, Values, read_template
 
 # RFC 3986: a scheme, a colon, and nothing but the characters of URIs.
@@ -223,11 +222,9 @@ def _contents(value: Any, uri: str, mime_type: str, version: str) -> dict[str, A
     whole |= cast("dict[str, Any]", plain_value(given))
     try:
         _CONTENTS.validate_python(whole)
-        base64.b64decode(whole.get("blob", ""), validate=True)
-    except (ValidationError, binascii.Error):
-        raise ValueError(
-            "contents have a uri, perhaps a mimeType, and either text or a blob that is Base64"
-        ) from None
+    except ValidationError:
+        raise ValueError("contents have a uri, perhaps a mimeType, and either text or a blob") from None
+    check_base64(whole.get("blob", ""))
     if version not in CONTENT_META_REVISIONS:
         whole.pop("_meta", None)
     return whole

@@ -5,6 +5,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-resul
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -121,8 +122,13 @@ def _is_content(block: Any) -> bool:
 
 
 def block_for_revision(block: dict[str, Any], version: str) -> dict[str, Any]:
-    """A content block as a revision knows it; one of an unknown type as a text that says what it is."""
+    """A content block as a revision knows it; one of an unknown type as a text that says what it is.
+
+    Raises:
+        ValueError: the data in it is not Base64.
+    """
     kind = block["type"]
+    _check_encoding(block)
     if kind in CONTENT_TYPES[version]:
         return _known_block(block, version)
     what = block.get("uri") or block.get("mimeType") or ""
@@ -143,3 +149,18 @@ def _known_block(block: dict[str, Any], version: str) -> dict[str, Any]:
             key: value for key, value in cast("dict[str, Any]", inner).items() if key not in unknown
         }
     return known
+
+
+def check_base64(text: Any) -> None:
+    """Raises ValueError where a text is not Base64 as RFC 4648 has it."""
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        raise ValueError("data that is no text goes as Base64, and this is not valid Base64") from None
+
+
+def _check_encoding(block: Mapping[str, Any]) -> None:
+    if block["type"] in ("image", "audio"):
+        check_base64(block["data"])
+    elif block["type"] == "resource" and "blob" in block["resource"]:
+        check_base64(block["resource"]["blob"])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 
+import mcp_types
+from pydantic import BaseModel
+
 from mcpsim.eras.modern import Route
 from mcpsim.eras.revisions import (
     COMPLETIONS_CAPABILITY_REVISIONS,
@@ -15,11 +18,12 @@ from mcpsim.eras.revisions import (
     known_members,
     supported_by,
 )
-from mcpsim.errors import INVALID_REQUEST, FramingError, ProtocolError, RegistrationError
-from mcpsim.messages import Request, write_json
+from mcpsim.errors import INVALID_REQUEST, ProtocolError, RegistrationError
+from mcpsim.messages import Request
 from mcpsim.server.asking import StateKeepers
 from mcpsim.server.changes import Change, Changes
 from mcpsim.server.completion import Completer
+from mcpsim.server.definitions import check_definition
 from mcpsim.server.members import Members
 from mcpsim.server.operations import operations_of
 from mcpsim.server.prompts import Prompt, prompt_from_function
@@ -44,6 +48,14 @@ CACHE_SCOPES: Final = ("public", "private")
 MAX_TOOL_NAME: Final = 128
 
 _RESOURCE_UPDATED: Final = "notifications/resources/updated"
+
+What = Literal["tool named", "resource at", "resource template named", "prompt named"]
+_MODELS: Final[Mapping[What, type[BaseModel]]] = {
+    "tool named": mcp_types.Tool,
+    "resource at": mcp_types.Resource,
+    "resource template named": mcp_types.ResourceTemplate,
+    "prompt named": mcp_types.Prompt,
+}
 MIN_STATE_KEY: Final = 16
 
 
@@ -449,8 +461,8 @@ class Server:
         """Register a tool.
 
         Raises:
-            RegistrationError: the name is taken, empty, or longer than 128 characters, or JSON cannot carry
-                the tool's definition.
+            RegistrationError: the name is taken, empty, or longer than 128 characters, or its
+                definition is not valid.
         """
         if not 1 <= len(tool.name) <= MAX_TOOL_NAME:
             raise RegistrationError(
@@ -462,7 +474,7 @@ class Server:
         """Register a resource.
 
         Raises:
-            RegistrationError: the URI is taken, or JSON cannot carry the definition.
+            RegistrationError: the URI is taken, or the definition is not valid.
         """
         self._add("resources", "resource at", self._resources, resource.uri, resource)
 
@@ -470,7 +482,7 @@ class Server:
         """Register a resource template.
 
         Raises:
-            RegistrationError: the template is taken, or JSON cannot carry the definition.
+            RegistrationError: the template is taken, or the definition is not valid.
         """
         text = template.uri_template
         self._add("resources", "resource template named", self._templates, text, template)
@@ -479,19 +491,16 @@ class Server:
         """Register a prompt.
 
         Raises:
-            RegistrationError: the name is taken or empty, or JSON cannot carry the definition.
+            RegistrationError: the name is taken or empty, or the definition is not valid.
         """
         if not prompt.name:
             raise RegistrationError("A prompt's name has one character or more.")
         self._add("prompts", "prompt named", self._prompts, prompt.name, prompt)
 
-    def _add(self, group: Group, what: str, members: Members[Any], key: str, member: Any) -> None:
+    def _add(self, group: Group, what: What, members: Members[Any], key: str, member: Any) -> None:
         if key in members:
             raise RegistrationError(f"{self.name} has a {what} {key!r} already.")
-        try:
-            write_json(member.definition(LATEST_MODERN))
-        except FramingError as error:
-            raise RegistrationError(f"The {what} {key!r}: its definition cannot be sent. {error}") from None
+        check_definition(f"The {what} {key!r}", member.definition(LATEST_MODERN), _MODELS[what])
         members.add(key, member)
         # The first member of a group declares it; nobody was told before, so nobody waits for its changes.
         if group in self._offered:
