@@ -13,7 +13,7 @@ from mcpsim.course import STORIES
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import McpSimError
 from mcpsim.recording import Recording
-from mcpsim.transports.faults import Cut, Delay, Drop, Duplicate, Fault, Reorder
+from mcpsim.transports.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 
 
@@ -22,7 +22,7 @@ def _declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--era", choices=get_args(ClientEra), help="the client's era (default: the story's first)"
     )
-    parser.add_argument("--transport", choices=TRANSPORTS, default="stdio", help="default: stdio")
+    parser.add_argument("--transport", choices=TRANSPORTS, help="default: the story's first")
     parser.add_argument(
         "--seed", type=_seed, default=0, help="where every random draw comes from (default: 0)"
     )
@@ -59,9 +59,12 @@ def _run(options: argparse.Namespace) -> int:
     story = STORIES[options.story]
     if options.era is not None and options.era not in story.eras:
         raise McpSimError(f"{story.name} is played as {' or '.join(story.eras)}, not as {options.era}.")
+    way = options.transport or story.ways[0]
+    if way not in story.ways:
+        raise McpSimError(f"{story.name} is played over {' or '.join(story.ways)}, not over {way}.")
     run = story.play(
         era=options.era,
-        transport=TRANSPORTS[options.transport](),
+        transport=TRANSPORTS[way](),
         seed=options.seed,
         faults=options.faults,
         check=False,
@@ -108,6 +111,7 @@ FAULTS: Final[Mapping[str, Callable[..., Fault]]] = {
     "duplicate": Duplicate,
     "reorder": Reorder,
     "cut": Cut,
+    "crash": Crash,
 }
 FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
     "transcript": _transcript,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, get_args
 
 from mcpsim.cli.command import Command
-from mcpsim.course import basket_shop, help_desk, old_desk, picky_desk
+from mcpsim.course import servers
 from mcpsim.eras.revisions import ServerEra
 from mcpsim.errors import McpSimError, ServerNotFound
 from mcpsim.server import Server
@@ -17,10 +17,7 @@ LOOPBACK: Final = "127.0.0.1"
 LAST_PORT: Final = 65_535
 
 SERVERS: Final[Mapping[str, Callable[..., Server]]] = {
-    "help-desk": help_desk,
-    "basket-shop": basket_shop,
-    "picky-desk": picky_desk,
-    "old-desk": old_desk,
+    name.replace("_", "-"): getattr(servers, name) for name in servers.__all__
 }
 
 

@@ -17,7 +17,8 @@ def _run(options: argparse.Namespace) -> int:
     del options
     width = max(map(len, BUILT_IN))
     for name, story in BUILT_IN.items():
-        print(f"{name:{width}}  {story.what} ({', '.join(story.eras)})")
+        only = f"; {story.ways[0]} only" if len(story.ways) == 1 else ""
+        print(f"{name:{width}}  {story.what} ({', '.join(story.eras)}{only})")
     return 0
 
 

@@ -161,7 +161,17 @@ class World:
             process.die(crash)
 
     def _serve_server(self, scribe: Scribe) -> Serve:
-        serving = HttpServing(self.cast.server, scribe=scribe, tokens=self.tokens, principal_of=principal_of)
+        endpoint = self.cast.transport
+        assert isinstance(endpoint, StreamableHttp)
+        serving = HttpServing(
+            self.cast.server,
+            scribe=scribe,
+            tokens=self.tokens,
+            principal_of=principal_of,
+            keep_alive_s=endpoint.keep_alive_s,
+            resumable=endpoint.resumable,
+            retry_ms=endpoint.retry_ms,
+        )
 
         async def serve(request: HttpRequest, reply: HttpReply, client: str) -> None:
             await serving.handle(request, reply)

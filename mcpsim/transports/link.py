@@ -64,7 +64,17 @@ class Stdio(Transport):
 
 @dataclass(frozen=True, slots=True)
 class StreamableHttp(Transport):
-    """An HTTP endpoint: every message of the client is a request of its own."""
+    """An HTTP endpoint: every message of the client is a request of its own.
+
+    Attributes:
+        keep_alive_s: after how many quiet seconds an event stream gets a comment; None for never.
+        resumable: whether legacy clients may take a broken stream up again.
+        retry_ms: how long a client shall wait before it does so, in milliseconds.
+    """
+
+    keep_alive_s: float | None = None
+    resumable: bool = False
+    retry_ms: int = 1_000
 
     name = "http"
 

@@ -170,17 +170,33 @@ def test_stories_lists_each_story_with_what_it_shows(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("name", STORIES)
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_run_plays_every_story(name: str, transport: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    for era in STORIES[name].eras:
-        assert main(["run", name, "--era", era, "--transport", transport, "--format", "jsonl"]) == 0
-        recording = Recording.from_jsonl(capsysbinary.readouterr().out)
-        assert recording.header["transport"] == transport
-        assert recording.header["era"] == {"client": era}
-        assert (
-            recording.sha256()
-            == STORIES[name].play(era=era, transport=TRANSPORTS[transport]()).recording.sha256()
-        )
+def test_run_plays_every_story(name: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    story = STORIES[name]
+    for era in story.eras:
+        for way in story.ways:
+            assert main(["run", name, "--era", era, "--transport", way, "--format", "jsonl"]) == 0
+            recording = Recording.from_jsonl(capsysbinary.readouterr().out)
+            assert recording.header["transport"] == way
+            assert set(recording.header["era"].values()) == {era}
+            again = story.play(era=era, transport=TRANSPORTS[way]())
+            assert recording.sha256() == again.recording.sha256()
+
+
+def test_without_a_transport_a_story_is_played_over_its_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "stream-is-lost"]) == 0
+    assert "POST tools/call" in capsys.readouterr().out
+
+
+def test_a_story_is_not_played_over_a_transport_that_it_is_not_about(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "stream-is-lost", "--transport", "stdio"]) == 2
+    assert "stream-is-lost is played over http, not over stdio." in capsys.readouterr().err
+
+
+def test_a_server_that_crashes_is_a_fault_too(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "first-call", "--fault", "crash:tools/call"]) == 1
+    assert "The story ended in ConnectionClosed" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -307,7 +323,7 @@ def test_serve_offers_the_era_that_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("nobody", "no built-in server 'nobody', but help-desk"),
+        ("nobody", "no built-in server 'nobody', but archive"),
         ("no_such_module:mine", "There is no module no_such_module."),
         ("mcpsim.course:nothing", "has nothing named nothing"),
     ],

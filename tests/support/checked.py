@@ -167,7 +167,7 @@ class _Reader:
         elif message["method"] == "ping":
             revision = self._sessions.get(frame.connection, HANDSHAKE_PROTOCOL_VERSIONS[-1])
         else:
-            revision = self._sessions.get(frame.connection, MODERN_PROTOCOL_VERSIONS[-1])
+            revision = self._spoken(frame)
         self._asked[_key(frame.connection, frame.sender, message["id"])] = (message["method"], revision)
         self._exchanges[frame.exchange] = revision
         if "progressToken" in meta:
@@ -187,7 +187,16 @@ class _Reader:
             return asked[1]
         if frame.is_http and not from_client and frame.exchange in self._exchanges:
             return self._exchanges[frame.exchange]
-        return self._sessions.get(frame.connection, MODERN_PROTOCOL_VERSIONS[-1])
+        return self._spoken(frame)
+
+    def _spoken(self, frame: Frame) -> str:
+        """The revision of a message that does not say it: the session's, or what the HTTP header names."""
+        session = self._sessions.get(frame.connection)
+        if session is not None:
+            return session
+        lines = (frame.head or {}).get("headers", [])
+        named = next((value for name, value in lines if name.lower() == "mcp-protocol-version"), "")
+        return named if named in HANDSHAKE_PROTOCOL_VERSIONS else MODERN_PROTOCOL_VERSIONS[-1]
 
 
 def _key(connection: int, party: str, id: Any) -> Key:

@@ -1,29 +1,16 @@
-"""The built-in stories: short flows that the lessons, the tests and `mcpsim run` play.
-
-A story is an async function that plays the client's part.
-"""
+"""The first stories: a call, its progress, stopping it, errors, versions, capabilities, ping, handles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.servers import basket_shop, help_desk, old_desk, picky_desk
-from mcpsim.eras.revisions import ClientEra
+from mcpsim.course.stories.story import ALL, BOTH, LEGACY, MODERN, Story, text_of, told
 from mcpsim.errors import ProtocolError
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from mcpsim.server import Server
-from mcpsim.simulation import Run, simulate
-from mcpsim.transports.faults import Fault
-from mcpsim.transports.link import Stdio, StreamableHttp
-
-ALL: Final = ("modern", "legacy", "auto")
-MODERN: Final = ("modern",)
-LEGACY: Final = ("legacy",)
 
 
 async def first_call(client: Client) -> str:
@@ -112,81 +99,14 @@ async def basket_by_handle(client: Client) -> str:
     return text_of(result)
 
 
-def text_of(result: Any) -> str:
-    """The text of a tool's result."""
-    return " ".join(getattr(block, "text", "") for block in result.content)
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """One built-in story.
-
-    Attributes:
-        name: what `mcpsim run` calls it.
-        what: what it shows, in one sentence.
-        story: the async function.
-        server: makes the server.
-        eras: the client eras in which it makes sense; the first is the one to begin with.
-    """
-
-    name: str
-    what: str
-    story: Callable[[Client], Any]
-    server: Callable[..., Server]
-    eras: tuple[ClientEra, ...]
-
-    def play(
-        self,
-        *,
-        era: ClientEra | None = None,
-        transport: Stdio | StreamableHttp | None = None,
-        seed: int | str = 0,
-        faults: Sequence[Fault] = (),
-        check: bool = True,
-    ) -> Run:
-        """Play the story.
-
-        Args:
-            era: one of `eras`; None for the first of them.
-            transport, seed, faults, check: as for `simulate`.
-
-        Raises:
-            ValueError: the story makes no sense in this era.
-        """
-        chosen = era or self.eras[0]
-        if chosen not in self.eras:
-            raise ValueError(f"The story {self.name} is played as {' or '.join(self.eras)}, not as {chosen}.")
-        return simulate(
-            self.story,
-            server=self.server(),
-            era=chosen,
-            transport=transport,
-            seed=seed,
-            faults=faults,
-            check=check,
-            title=f"{self.what.rstrip('.')} ({chosen})",
-        )
-
-
-def _table(
-    *stories: tuple[Callable[[Client], Any], Callable[..., Server], tuple[ClientEra, ...]],
-) -> Mapping[str, Story]:
-    rows: dict[str, Story] = {}
-    for function, server, eras in stories:
-        name = function.__name__.replace("_", "-")
-        what = (function.__doc__ or "").strip()
-        rows[name] = Story(name, what, function, server, eras)
-    return rows
-
-
-STORIES: Final[Mapping[str, Story]] = _table(
-    (first_call, help_desk, ALL),
-    (report_with_progress, help_desk, ALL),
-    (report_stopped, help_desk, ALL),
-    (two_kinds_of_error, help_desk, ALL),
-    (ask_what_it_is, help_desk, MODERN),
-    (version_from_the_future, help_desk, MODERN),
-    (capability_missing, picky_desk, MODERN),
-    (ping_both_ways, old_desk, LEGACY),
-    (basket_by_handle, basket_shop, ("modern", "legacy")),
+BASICS: Final[tuple[Story, ...]] = (
+    told(first_call, help_desk, ALL),
+    told(report_with_progress, help_desk, ALL),
+    told(report_stopped, help_desk, ALL),
+    told(two_kinds_of_error, help_desk, ALL),
+    told(ask_what_it_is, help_desk, MODERN),
+    told(version_from_the_future, help_desk, MODERN),
+    told(capability_missing, picky_desk, MODERN),
+    told(ping_both_ways, old_desk, LEGACY),
+    told(basket_by_handle, basket_shop, BOTH),
 )
