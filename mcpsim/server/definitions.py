@@ -23,11 +23,11 @@ def check_definition(whose: str, definition: Mapping[str, Any], model: type[Base
         RegistrationError: JSON cannot carry it, or a member has a value that it cannot have.
     """
     try:
-        write_json(definition)
+        written = write_json(definition)
     except FramingError as error:
         raise RegistrationError(f"{whose}: its definition cannot be sent. {error}") from None
     try:
-        model.model_validate(definition)
+        model.model_validate_json(written, strict=True)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, fault["loc"])) or "definition"

@@ -299,3 +299,73 @@ def test_a_variable_is_a_string_and_one_with_a_star_a_list() -> None:
         server.resource_template("a://{number}")(numbered)
     server.resource_template("tree:/{/path*}")(walk)
     assert contents(server, MODERN, "tree://a/b%2Fc")["contents"][0]["text"] == "a > b/c"
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ({"size": -1}, "a size is 0 bytes or more"),
+        ({"size": "5"}, "size: "),
+        ({"annotations": {"priority": 2}}, r"annotations\.priority"),
+        ({"annotations": {"audience": ["model"]}}, r"annotations\.audience\.0"),
+        ({"icons": [{"sizes": ["48x48"]}]}, r"icons\.0\.src"),
+        ({"meta": {"io.modelcontextprotocol/x": 1}}, "is kept for the protocol"),
+        ({"meta": {"not a key": 1}}, "has not the form of one"),
+        ({"description": "\ud800"}, "cannot be sent"),
+    ],
+)
+def test_a_definition_is_what_the_protocol_has(more: Any, match: str) -> None:
+    with pytest.raises(RegistrationError, match=match):
+        Server("library").resource("a://b", **more)(lambda: "")
+
+
+@BOTH_ERAS
+@pytest.mark.parametrize(
+    "returned", [{"blob": "no Base64"}, {"blob": "aGk"}, {"text": 5}, {"uri": 5, "text": ""}, {}]
+)
+def test_contents_that_are_none_are_the_servers_fault(revision: str, returned: Any) -> None:
+    server = Server("library")
+    server.resource("a://b")(lambda: returned)
+    error = contents(server, revision, "a://b")
+    assert isinstance(error, ProtocolError)
+    assert error.code == -32603
+
+
+def asking() -> Server:
+    server = Server("library", ttl_ms=60_000, cache_scope="public")
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+
+    @server.resource("a://secret")
+    async def secret(context: Context) -> str:
+        answer = await context.elicit("The password?", schema)
+        return f"{answer.action} {answer.content}"
+
+    @server.prompt()
+    async def greet(context: Context) -> str:
+        answer = await context.elicit("The password?", schema)
+        return f"{answer.action} {answer.content}"
+
+    return server
+
+
+@pytest.mark.parametrize(
+    ("method", "params"), [("resources/read", {"uri": "a://secret"}), ("prompts/get", {"name": "greet"})]
+)
+def test_a_handler_may_ask_and_what_it_asks_is_not_to_be_kept(method: str, params: Any) -> None:
+    async def story(client: Client) -> Any:
+        first = await client.request(method, params)
+        answers = {key: {"action": "accept", "content": {"word": "tea"}} for key in first["inputRequests"]}
+        again = {**params, "inputResponses": answers, "requestState": first["requestState"]}
+        return first, await client.request(method, again)
+
+    client = client_of(MODERN, capabilities={"elicitation": {"form": {}}})
+    first, second = simulate_checked(story, server=asking(), client=client).value
+    assert first["resultType"] == "input_required"
+    assert not {"ttlMs", "cacheScope", "contents", "messages"} & first.keys()
+    assert second["resultType"] == "complete"
+    if method == "resources/read":
+        assert second["contents"][0]["text"] == "accept {'word': 'tea'}"
+        assert (second["ttlMs"], second["cacheScope"]) == (0, "private")
+    else:
+        assert second["messages"][0]["content"]["text"] == "accept {'word': 'tea'}"
+        assert "ttlMs" not in second

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from revisions import BOTH_ERAS, BOTH_TRANSPORTS, EVERY_REVISION, MODERN, ask, client_of, notes
 
 from mcpsim import Client, Server
-from mcpsim.errors import RegistrationError, ToolError
+from mcpsim.errors import ProtocolError, RegistrationError, ToolError
 from mcpsim.messages import SERVER_INFO
 
 WEATHER = {
@@ -265,3 +265,23 @@ def test_the_servers_title_where_it_exists(revision: str) -> None:
 
     found = simulate_checked(story, server=server, client=client_of(revision)).value
     assert found.get("title") == ("The station" if revision >= "2025-06-18" else None)
+
+
+@BOTH_ERAS
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "data": "no Base64", "mimeType": "image/png"},
+        {"type": "audio", "data": "aGk", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "a://b", "blob": "%"}},
+    ],
+)
+def test_data_in_content_is_base64(revision: str, block: Any) -> None:
+    """The official models take any string for data; the specification does not."""
+    for value in (block, mcp_types.CallToolResult.model_validate({"content": [block]})):
+        assert call(station(value, None), revision)["isError"] is True
+    server = Server("station")
+    server.prompt("a")(lambda: {"role": "user", "content": block})
+    error = ask(server, revision, "prompts/get", {"name": "a"})
+    assert isinstance(error, ProtocolError)
+    assert error.code == -32603
