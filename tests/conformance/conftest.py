@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import select
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.suite import Report, Suite, install
+from tests.interop.serving import serving
 
 HERE = Path(__file__).parent
-START_S = 60.0
 REPORTS = pytest.StashKey[list[Report]]()
 
 
@@ -42,16 +40,8 @@ def results(pytestconfig: pytest.Config) -> Path:
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """The address of our server, in a process of its own."""
-    words = [sys.executable, str(HERE / "server.py"), "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, encoding="utf-8", cwd=HERE) as process:
-        try:
-            assert process.stdout is not None
-            ready, _, _ = select.select([process.stdout], [], [], START_S)
-            line = process.stdout.readline() if ready else ""
-            assert "http://" in line, f"The server did not say its address, but {line!r}."
-            yield line[line.index("http://") :].split()[0].rstrip(".")
-        finally:
-            process.terminate()
+    with serving([sys.executable, str(HERE / "server.py")]) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

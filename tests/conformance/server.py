@@ -19,6 +19,7 @@ import anyio
 
 from mcpsim import Context, Server, ToolError
 from mcpsim.live import run_http
+from mcpsim.server.http_streams import close_early
 
 server = Server("conformance-server", list_changed=True, subscribe=True, logging=True)
 
@@ -145,10 +146,10 @@ async def test_tool_with_progress(context: Context) -> str:
 
 @server.tool()
 async def test_reconnection(context: Context) -> str:
-    """Take a while, on a stream that can be resumed."""
-    await context.log("info", "The stream may break now")
+    """Close the stream of this call, and answer when the client has taken it up again."""
+    await close_early(context)
     await anyio.sleep(PAUSE_S)
-    return "The call has outlived its stream, if that broke."
+    return "The call has outlived the connection."
 
 
 # Questions to the client, asked in either era's way
@@ -451,4 +452,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--port", type=int, default=0, help="the port on the loopback address")
     port = parser.parse_args().port
-    run_http(server, port=port, on_ready=lambda url: print(url, flush=True))
+    run_http(server, port=port, resumable=True, on_ready=lambda url: print(url, flush=True))

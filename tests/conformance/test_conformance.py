@@ -58,6 +58,18 @@ def test_only_a_success_without_a_fault_is_a_pass(statuses: tuple[str, ...], ver
     assert Outcome("scenario", True, "", checks).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("checks", "is_late"),
+    [
+        ((("client-sse-retry-timing", "WARNING"), ("wire-schema-valid", "SUCCESS")), True),
+        ((("client-sse-retry-timing", "FAILURE"), ("client-sse-last-event-id", "WARNING")), False),
+        ((("client-sse-retry-timing", "SUCCESS"),), False),
+    ],
+)
+def test_only_the_time_is_measured_again(checks: tuple[tuple[str, str], ...], is_late: bool) -> None:
+    assert Outcome("scenario", True, "", tuple(Check(*one, "") for one in checks)).is_late == is_late
+
+
 def test_a_server_that_is_not_there_passes_nothing(suite: Suite, tmp_path: Path) -> None:
     report = suite.of_server("http://127.0.0.1:9/mcp", "2025-11-25", tmp_path / "results")
     assert [one for one in report.required if one.verdict == "passed"] == []

@@ -7,11 +7,9 @@ cells of the SDK with itself show that the story asks for nothing strange.
 
 from __future__ import annotations
 
-import select
-import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -28,6 +26,7 @@ from mcpsim import Client, ConnectionClosed, ProtocolError
 from mcpsim.live import connect_http, connect_stdio
 from mcpsim.recording import Recording
 from tests.interop.desk import BOARD, HOURS, PAGE_SIZE, TOOLS
+from tests.interop.serving import serving
 from tests.support.checked import check_recording
 
 HERE = Path(__file__).parent
@@ -424,20 +423,6 @@ def address_of() -> Iterator[Callable[[Cell], str]]:
             return running[command]
 
         yield address_of
-
-
-@contextmanager
-def serving(command: Sequence[str]) -> Iterator[str]:
-    """Run a server that prints its address, and give the address."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        try:
-            assert process.stdout is not None
-            ready, _, _ = select.select([process.stdout], [], [], PATIENT_S)
-            line = process.stdout.readline().strip() if ready else ""
-            assert line.startswith("http://"), f"{command} did not say its address, but {line!r}."
-            yield line
-        finally:
-            process.terminate()
 
 
 @pytest.mark.parametrize("cell", [*CELLS, *OF_ONE_ERA], ids=lambda cell: cell.name)
