@@ -262,6 +262,8 @@ class Methods(ToolKeeper):
     async def subscribe(self, uri: str) -> None:
         """Ask to be told when a resource changes (`resources/subscribe`; legacy: the modern way is `listen`).
 
+        What the server then tells reaches `on_notification`; on HTTP it needs a standing stream.
+
         Raises:
             ProtocolError, RequestTimeout, ConnectionClosed, UnexpectedResponse, McpSimError: as `call_tool`.
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
+from anyio.abc import TaskGroup
+
 from mcpsim.client.cached import CachedRequester
 from mcpsim.client.paging import MAX_PAGES, walk
 from mcpsim.client.structured import NotChecked, OutputSchema
-from mcpsim.client.wire import OnProgress
+from mcpsim.client.wire import OnProgress, Wire
 from mcpsim.eras.revisions import STRUCTURED_CONTENT_REVISIONS
 from mcpsim.errors import (
     HEADER_MISMATCH,
@@ -27,6 +29,7 @@ from mcpsim.errors import (
 )
 from mcpsim.messages import Request
 from mcpsim.messages.envelopes import show_text
+from mcpsim.recording.scribe import Scribe
 from mcpsim.transports.http import Mirrored
 from mcpsim.utilities.parameter_headers import ParameterHeader, annotations, mirrored_arguments
 
@@ -52,6 +55,11 @@ class ToolKeeper(CachedRequester):
     def __init__(self, info: Mapping[str, Any], capabilities: Mapping[str, Any], **more: Any) -> None:
         super().__init__(info, capabilities, **more)
         self._tools: dict[str, ListedTool] = {}
+
+    def _attach(self, wire: Wire, scribe: Scribe, tasks: TaskGroup) -> None:
+        # Another connection may lead to another server.
+        self._tools.clear()
+        super()._attach(wire, scribe, tasks)
 
     @property
     def _mirrors(self) -> bool:

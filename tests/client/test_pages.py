@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from far_ends import both_ways, error, heard, result, talk_to
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcpsim import Client, McpSimError, ProtocolError
 from mcpsim.errors import RepeatedCursor, TooManyPages
@@ -183,6 +185,29 @@ def test_whoever_has_seen_enough_stops_and_nothing_more_is_asked() -> None:
     played, far = talk_to(story, book({None: (["a"], "2"), "2": (["b"], None)}), "modern", "stdio")
     assert played.value == "a"
     assert len(heard(far, "tools/list")) == 1
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "c", ""]), st.sampled_from(["a", "b", "c", "", None])),
+    st.data(),
+)
+def test_every_walk_has_an_end(following: dict[str, str | None], data: st.DataObject) -> None:
+    """Any book: each cursor leads to another, to none, or is not valid."""
+    pages: dict[str | None, tuple[list[str], Any]] = {
+        cursor: ([f"page {cursor!r}"], after) for cursor, after in following.items()
+    }
+    pages[None] = (["first"], data.draw(st.sampled_from(["a", "", None])))
+    played, far = talk_to(walk(max_pages=8), book(pages), "modern", "stdio")
+    path: list[str | None] = [None]
+    while path[-1] in pages and path.count(path[-1]) < 2 and pages[path[-1]][1] is not None:
+        path.append(pages[path[-1]][1])
+    assert [(one.get("params") or {}).get("cursor") for one in heard(far, "tools/list")] == path
+    if path[-1] not in pages:
+        assert isinstance(played.error, ProtocolError)
+    elif path.count(path[-1]) > 1:
+        assert isinstance(played.error, RepeatedCursor)
+    else:
+        assert played.value == [pages[cursor][0] for cursor in path]
 
 
 # Errors

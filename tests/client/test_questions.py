@@ -208,6 +208,27 @@ def test_a_user_who_wants_no_sampling_ends_the_request() -> None:
     assert len(heard(far, "tools/call")) == 1
 
 
+@transports
+def test_stopping_while_the_user_thinks_cancels_nothing(transport: str) -> None:
+    """The first request was answered, and the second is not sent yet."""
+    ended: list[bool] = []
+
+    async def think(params: Any) -> Any:
+        try:
+            await anyio.sleep(5)
+        finally:
+            ended.append(True)
+
+    async def story(client: Client) -> None:
+        with anyio.move_on_after(1):
+            await client.call_tool("a")
+
+    played, far = talk_to(story, rounds({"inputRequests": {"a": form()}}), "modern", transport, elicit=think)
+    assert (played.error, ended) == (None, [True])
+    assert len(heard(far, "tools/call")) == 1
+    assert heard(far, "notifications/cancelled") == []
+
+
 # Legacy: requests of the server
 
 

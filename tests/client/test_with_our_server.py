@@ -175,6 +175,44 @@ def test_a_cache_is_invalidated_by_what_a_subscription_brings(transport: Any) ->
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize("transport", [Stdio(latency_ms=5), StreamableHttp(latency_ms=5)], ids=str)
+def test_a_legacy_subscription(transport: Any) -> None:
+    server = desk(subscribe=True)
+
+    async def story(client: Client) -> list[Any]:
+        await client.subscribe("file:///1")
+        server.resource_updated("file:///1")
+        server.resource_updated("file:///2")
+        await anyio.sleep(1)
+        await client.unsubscribe("file:///1")
+        server.resource_updated("file:///1")
+        await anyio.sleep(1)
+        return [(one.method, one.params) for one in client.notifications]
+
+    run = simulate(story, server, "legacy", transport, standing_stream=True)
+    assert run.value == [("notifications/resources/updated", {"uri": "file:///1"})]
+
+
+@pytest.mark.parametrize("transport", [Stdio(latency_ms=5), StreamableHttp(latency_ms=5)], ids=str)
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_log_messages(era: str, transport: Any) -> None:
+    server = Server("logging", logging=True)
+    seen: list[Any] = []
+
+    @server.tool()
+    async def work(context: Context) -> str:
+        await context.log("debug", "too little")
+        await context.log("warning", {"left": 1}, "disk")
+        return "done"
+
+    async def story(client: Client) -> None:
+        await client.call_tool("work")
+
+    described: dict[str, Any] = {"log_level": "info", "on_log": lambda *what: seen.append(what)}
+    simulate(story, server, era, transport, **described)
+    assert seen == [("warning", {"left": 1}, "disk")]
+
+
 def test_a_run_with_a_cache_is_the_same_run_every_time() -> None:
     async def story(client: Client) -> None:
         await client.list_tools()
