@@ -158,8 +158,9 @@ class Server:
         self._resources: Members[Resource] = Members()
         self._templates: Members[ResourceTemplate] = Members()
         self._prompts: Members[Prompt] = Members()
-        # A group that was offered once stays: its list may become empty, but not disappear.
-        self._offered: dict[Group, None] = {}
+        # What was offered once stays: a list may become empty, but not disappear.
+        self._offered: set[Group] = set()
+        self._completes = False
         self._operations: Mapping[str, Route] = {
             **operations_of(self, self._tools, self._resources, self._templates, self._prompts),
             "subscriptions/listen": Listen(self),
@@ -486,6 +487,7 @@ class Server:
         """
         text = template.uri_template
         self._add("resources", "resource template named", self._templates, text, template)
+        self._completes |= bool(template.completers)
 
     def add_prompt(self, prompt: Prompt) -> None:
         """Register a prompt.
@@ -496,6 +498,7 @@ class Server:
         if not prompt.name:
             raise RegistrationError("A prompt's name has one character or more.")
         self._add("prompts", "prompt named", self._prompts, prompt.name, prompt)
+        self._completes |= bool(prompt.completers)
 
     def _add(self, group: Group, what: What, members: Members[Any], key: str, member: Any) -> None:
         if key in members:
@@ -505,7 +508,7 @@ class Server:
         # The first member of a group declares it; nobody was told before, so nobody waits for its changes.
         if group in self._offered:
             self._list_changed(group)
-        self._offered[group] = None
+        self._offered.add(group)
 
     def remove_tool(self, name: str) -> None:
         """Take a tool out. A call that is being worked on goes on.
@@ -565,11 +568,6 @@ class Server:
         if self.logging:
             declared["logging"] = {}
         return declared
-
-    @property
-    def _completes(self) -> bool:
-        sources = (*self._prompts.all, *self._templates.all)
-        return any(source.completers for source in sources)
 
     def cache_hints(self, ttl_ms: int | None = None, cache_scope: str | None = None) -> dict[str, Any]:
         """`ttlMs` and `cacheScope` as they go on the wire; the server's own for what is None."""

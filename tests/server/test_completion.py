@@ -154,15 +154,16 @@ def test_the_capability_is_declared_where_it_exists_and_something_completes() ->
     server = guide()
     assert server.capabilities() == {"resources": {}, "prompts": {}, "completions": {}}
     assert "completions" not in server.capabilities("2024-11-05")
+    nothing_completes = Server("guide")
+    nothing_completes.prompt("review")(lambda language: language)
+    assert nothing_completes.capabilities() == {"prompts": {}}
+    # What was declared once is answered, also when nothing is left of it.
     server.remove_prompt("review")
     server.remove_resource("page://{number}")
-    assert server.capabilities() == {"resources": {}, "prompts": {}}
+    assert "completions" in server.capabilities()
+    params = {"ref": PROMPT, "argument": {"name": "language", "value": ""}}
     for revision in ("2024-11-05", LATEST_LEGACY, MODERN):
-        error = ask(
-            server,
-            revision,
-            "completion/complete",
-            {"ref": PROMPT, "argument": {"name": "language", "value": ""}},
-        )
-        assert isinstance(error, ProtocolError)
-        assert error.code == -32601
+        for asked, code in ((nothing_completes, -32601), (server, -32602)):
+            error = ask(asked, revision, "completion/complete", params)
+            assert isinstance(error, ProtocolError)
+            assert error.code == code
