@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import anyio
@@ -28,9 +27,7 @@ from mcpsim.client.http import MAX_ATTEMPTS, RETRY_MS
 from mcpsim.errors import ConnectionClosed, ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import Notification, Request
 from mcpsim.recording import Recording
-from mcpsim.server import HttpServing
 from mcpsim.server.http_streams import close_early
-from mcpsim.simulation import world
 from mcpsim.utilities.caching import Cache
 
 TRANSPORTS = pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
@@ -384,12 +381,8 @@ def test_a_notification_makes_a_cached_list_stale_before_it_is_heard(transport: 
 # Legacy: the standing stream, and resuming, against our own server
 
 
-@pytest.fixture
-def resumable(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def change(**settings: Any) -> None:
-        monkeypatch.setattr(world, "HttpServing", partial(HttpServing, **settings))
-
-    return change
+def resumable(**more: Any) -> StreamableHttp:
+    return StreamableHttp(resumable=True, **more)
 
 
 def gets(recording: Recording) -> list[tuple[int, str | None]]:
@@ -447,9 +440,8 @@ def test_the_stream_opens_after_initialized_and_closes_before_the_session_ends()
 
 @pytest.mark.parametrize("retry_ms", [0, 500, 4_000])
 def test_a_broken_stream_is_taken_up_again_after_the_time_that_the_server_asks_for(
-    resumable: Any, retry_ms: int
+    retry_ms: int,
 ) -> None:
-    resumable(resumable=True, retry_ms=retry_ms)
     server = desk()
 
     async def story(client: Client) -> list[str]:
@@ -464,7 +456,7 @@ def test_a_broken_stream_is_taken_up_again_after_the_time_that_the_server_asks_f
         story,
         server=server,
         client=legacy_client(),
-        transport=StreamableHttp(latency_ms=10),
+        transport=resumable(latency_ms=10, retry_ms=retry_ms),
         faults=[Cut(UPDATED, nth=2)],
     )
     assert played.value == [UPDATED] * 3
@@ -498,9 +490,7 @@ def test_a_server_that_gives_no_ids_is_connected_to_anew_and_what_was_lost_is_lo
 
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
 @pytest.mark.parametrize("nth", [1, 2, 4])
-def test_an_answer_whose_stream_breaks_still_comes(resumable: Any, version: str, nth: int) -> None:
-    resumable(resumable=True, retry_ms=100)
-
+def test_an_answer_whose_stream_breaks_still_comes(version: str, nth: int) -> None:
     async def story(client: Client) -> tuple[str, list[float]]:
         seen: list[float] = []
         answer = await client.call_tool("count", on_progress=lambda done, *_: seen.append(done))
@@ -510,7 +500,7 @@ def test_an_answer_whose_stream_breaks_still_comes(resumable: Any, version: str,
         story,
         server=desk(),
         client=Client(era="legacy", protocol_version=version),
-        transport=StreamableHttp(),
+        transport=resumable(retry_ms=100),
         faults=[Cut("notifications/progress", nth=nth)],
         check=False,
     )
@@ -521,9 +511,7 @@ def test_an_answer_whose_stream_breaks_still_comes(resumable: Any, version: str,
         assert played.value == ("counted", [1, 2, 3, 4])
 
 
-def test_a_lost_answer_is_asked_for_again(resumable: Any) -> None:
-    resumable(resumable=True, retry_ms=100)
-
+def test_a_lost_answer_is_asked_for_again() -> None:
     async def story(client: Client) -> str:
         return (await client.call_tool("count", on_progress=lambda *what: None)).content[0].text
 
@@ -531,15 +519,13 @@ def test_a_lost_answer_is_asked_for_again(resumable: Any) -> None:
         story,
         server=desk(),
         era="legacy",
-        transport=StreamableHttp(),
+        transport=resumable(retry_ms=100),
         faults=[Cut("result of tools/call")],
     )
     assert played.value == "counted"
 
 
-def test_a_connection_that_is_closed_early_is_polled(resumable: Any) -> None:
-    resumable(resumable=True, retry_ms=700)
-
+def test_a_connection_that_is_closed_early_is_polled() -> None:
     async def story(client: Client) -> tuple[str, list[float]]:
         seen: list[float] = []
         answer = await client.call_tool(
@@ -547,7 +533,8 @@ def test_a_connection_that_is_closed_early_is_polled(resumable: Any) -> None:
         )
         return answer.content[0].text, seen
 
-    played = simulate_checked(story, server=desk(), era="legacy", transport=StreamableHttp(latency_ms=10))
+    transport = resumable(latency_ms=10, retry_ms=700)
+    played = simulate_checked(story, server=desk(), era="legacy", transport=transport)
     assert played.value == ("counted", [1, 2, 3, 4])
     ((at_ms, last),) = gets(played.recording)
     closed_ms = next(e.at_us // 1000 for e in played.recording.events if e.kind == "closed")
@@ -555,16 +542,14 @@ def test_a_connection_that_is_closed_early_is_polled(resumable: Any) -> None:
     assert last == "1-1"
 
 
-def test_a_modern_stream_that_ends_before_its_answer_is_an_error(resumable: Any) -> None:
-    resumable(resumable=True)
-
+def test_a_modern_stream_that_ends_before_its_answer_is_an_error() -> None:
     async def story(client: Client) -> None:
         await client.call_tool("count", on_progress=lambda *what: None)
 
     played = simulate_checked(
         story,
         server=desk(),
-        transport=StreamableHttp(),
+        transport=resumable(),
         faults=[Cut("notifications/progress", nth=2)],
         check=False,
     )
