@@ -9,12 +9,15 @@ from typing import Annotated, Any, Literal
 import anyio
 import pytest
 from checked import simulate_checked
+from hypothesis import given
+from hypothesis import strategies as st
 from playing import ALL, FORM, WRITTEN, NoAnswer, Played, accept, answering, play
 from pydantic import BaseModel, Field
 from talking import Endpoint, call, modern, run, talk
 
 from mcpsim import Client, Context, Server, Stdio, StreamableHttp
 from mcpsim.errors import CapabilityMissing, ElicitationSchemaError, InputFailed, McpSimError
+from mcpsim.gateway.gateway import Gateway
 
 ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
 BOTH = pytest.mark.parametrize("transport", ["stdio", "http"])
@@ -702,3 +705,141 @@ def test_a_round_by_hand_is_what_the_models_say(transport: Any) -> None:
     ]
     assert runs[0].value["content"][0]["text"] == "accept {'name': 'Ada'}"
     assert runs[0].recording.sha256() == runs[1].recording.sha256()
+
+
+# Whatever comes
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["1", "2", "action", "content", "name", "roots", "role"]), inner)
+    ),
+    max_leaves=8,
+)
+RESPONSES = st.dictionaries(
+    st.sampled_from(["1", "2", "x"]),
+    JSON
+    | st.fixed_dictionaries(
+        {"action": st.sampled_from(["accept", "decline", "cancel"]) | JSON},
+        optional={"content": JSON | st.dictionaries(st.sampled_from(["name", "x"]), JSON)},
+    ),
+)
+
+
+@given(JSON | RESPONSES, JSON, st.booleans())
+def test_any_retry_has_one_answer_and_is_no_fault_of_the_server(
+    responses: Any, state: Any, has_state: bool
+) -> None:
+    params = {**call("ask"), "inputResponses": responses}
+    if has_state:
+        params["requestState"] = state
+    said = talk(desk(greet), modern(1, "tools/call", params, capabilities=FORM))
+    answer = said.answer(1)
+    assert answer.get("error", {"code": -32602})["code"] == -32602
+    if has_state:
+        assert "error" in answer
+
+
+# The client of the project at the other end
+
+
+async def everything(context: Context, what: str) -> str:
+    found = await context.list_roots() if context.can_list_roots else None
+    got = await context.ask(
+        {"who": context.form("Who?", NAME), "say": context.sampling("Say something.", max_tokens=9)}
+    )
+    await context.come_back()
+    visit = await context.elicit_url("Pay.", "https://example.com/pay") if context.can_elicit("url") else None
+    last = await context.elicit("Sure?", OK)
+    parts = [what, got["who"].content["name"], got["say"].content.text, last.action]
+    return " ".join([*parts, visit.action if visit else "no visit", str(len(found.roots) if found else 0)])
+
+
+@pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
+@pytest.mark.parametrize(
+    ("era", "version"),
+    [("modern", None), ("legacy", None), ("legacy", "2025-06-18"), ("auto", None)],
+)
+def test_a_handler_and_a_client_in_every_era(era: Any, version: Any, transport: Any) -> None:
+    forms: list[str] = []
+
+    def fill_in(params: Any) -> Any:
+        forms.append(params.message)
+        return {"name": "Ada"} if params.message == "Who?" else "decline"
+
+    client = Client(
+        era=era,
+        protocol_version=version,
+        elicit=fill_in,
+        elicit_url=lambda params: "accept",
+        sample=lambda params: "Hi",
+        roots=["file:///a", "file:///b"],
+    )
+
+    async def story(client: Client) -> str:
+        result = await client.call_tool("ask", {"what": "tea"})
+        return result.content[0].text
+
+    played = simulate_checked(story, server=desk(everything), client=client, transport=transport)
+    visit = "no visit" if version == "2025-06-18" else "accept"
+    assert played.value == f"tea Ada Hi decline {visit} 2"
+    assert forms == ["Who?", "Sure?"]
+
+
+@pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_the_user_stops_while_a_question_is_open(era: Any, transport: Any) -> None:
+    log: list[str] = []
+
+    async def patient(context: Context) -> str:
+        log.append("begun")
+        try:
+            await context.elicit("Sure?", OK)
+        finally:
+            log.append("ended")
+        return "sure"
+
+    async def think(params: Any) -> str:
+        try:
+            await anyio.sleep(100)
+        except anyio.get_cancelled_exc_class():
+            log.append("the form is closed")
+            raise
+        return "accept"
+
+    async def story(client: Client) -> bool:
+        with anyio.move_on_after(5) as scope:
+            await client.call_tool("ask")
+        await anyio.sleep(5)
+        return scope.cancelled_caught
+
+    client = Client(era=era, elicit=think)
+    played = simulate_checked(story, server=desk(patient), client=client, transport=transport)
+    assert played.value is True
+    # A modern round is over before the user sees the form; a legacy handler waits for the answer.
+    ended = ["ended", "the form is closed"]
+    assert log[0] == "begun"
+    assert log[1:] == ended if era == "modern" else sorted(log[1:]) == ended
+
+
+@pytest.mark.parametrize("single_use", [False, True])
+def test_every_round_may_reach_another_replica(single_use: bool) -> None:
+    async def two(context: Context) -> str:
+        first = await context.elicit("First?", NAME)
+        second = await context.elicit("Second?", NAME)
+        return f"{first.content['name']} {second.content['name']}"
+
+    async def story(client: Client) -> str:
+        return (await client.call_tool("ask")).content[0].text
+
+    played = simulate_checked(
+        story,
+        server=desk(two, single_use_state=single_use),
+        client=Client(elicit=lambda params: {"name": params.message[:-1]}),
+        gateway=Gateway(),
+        replicas=3,
+    )
+    assert played.value == "First Second"
+    served = {event.party for event in played.recording.events if event.kind == "handler_started"}
+    assert len(served) == 3
