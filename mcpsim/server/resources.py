@@ -36,6 +36,8 @@ from mcpsim.server.handlers import (
 from mcpsim.server.results import check_base64, plain_value
 from mcpsim.utilities.uri_templates import UriTemplate, Values, read_template
 
+CACHE_SCOPES: Final = ("public", "private")
+
 # RFC 3986: a scheme, a colon, and nothing but the characters of URIs.
 _URI: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.\-]*:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
@@ -90,6 +92,14 @@ class Hints:
 
     ttl_ms: int | None = None
     cache_scope: str | None = None
+
+
+def check_hints(ttl_ms: int, cache_scope: str) -> None:
+    """Raises ValueError where a hint for caches is out of its range."""
+    if ttl_ms < 0:
+        raise ValueError(f"ttl_ms must be 0 or more milliseconds, not {ttl_ms}.")
+    if cache_scope not in CACHE_SCOPES:
+        raise ValueError(f"cache_scope must be one of {', '.join(CACHE_SCOPES)}, not {cache_scope!r}.")
 
 
 @dataclass(frozen=True)
