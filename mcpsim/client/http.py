@@ -43,6 +43,8 @@ MAX_ATTEMPTS: Final = 5
 
 Take = Callable[[bytes], Awaitable[bool]]
 
+_ENDED: Final = "HTTP 404: the server does not know the session any more."
+
 # How much of the body of an error without a message is worth showing.
 _SHOWN: Final = 500
 
@@ -130,7 +132,7 @@ class HttpWire:
         # Unless a new one was begun meanwhile.
         if self.session_id == session:
             self.session_id = ""
-        return SessionEnded("HTTP 404: the server does not know the session any more.")
+        return SessionEnded(_ENDED)
 
     async def _read(self, exchange: HttpExchange, head: HttpHead, headers: Headers, pending: Pending) -> None:
         self._remember_session(head)
@@ -150,7 +152,7 @@ class HttpWire:
             if not self._can_resume(place):
                 raise
         if not pending.done.is_set() and self._can_resume(place):
-            await self._follow(headers, take, place)
+            await self._resume(headers, take, place)
         if pending.done.is_set():
             return
         if head.status >= BAD_REQUEST or not _is_stream(head):
@@ -158,6 +160,13 @@ class HttpWire:
             pending.fail(UnexpectedResponse(f"HTTP {head.status} with {what}."))
         else:
             pending.fail(ConnectionClosed("The response stream ended before the answer."))
+
+    async def _resume(self, headers: Headers, take: Take, place: _Place) -> None:
+        session = self.session_id
+        try:
+            await self._follow(headers, take, place)
+        except SessionEnded:
+            raise self._session_ended(session) from None
 
     def _can_resume(self, place: _Place) -> bool:
         # Streams of the modern protocol cannot be resumed, whatever ids their events have.
@@ -205,7 +214,9 @@ class HttpWire:
             exchange.abort()
             raise
         if head.status == NOT_FOUND and session:
-            raise self._session_ended(session)
+            # Not yet forgotten: where this is the standing stream, the next request has to find out as well,
+            # and begins the new session.
+            raise SessionEnded(_ENDED)
         raise _unexpected(head, body)
 
     async def _hand_over(self, body: bytes, pending: Pending) -> Arrived | None:

@@ -135,14 +135,19 @@ class SessionStream:
 
     async def carry(self, connection: Connection) -> None:
         """Send what is put in for as long as this connection carries the stream, then close it."""
-        while self.connection is connection:
-            self._wake = anyio.Event()
-            await self.flush()
-            if self.finished:
-                await self.disconnect()
-            elif self.connection is connection:
-                await self._wake.wait()
-        await connection.end()
+        try:
+            while self.connection is connection:
+                self._wake = anyio.Event()
+                await self.flush()
+                if self.finished:
+                    await self.disconnect()
+                elif self.connection is connection:
+                    await self._wake.wait()
+            await connection.end()
+        except anyio.get_cancelled_exc_class():
+            # Whoever carries the response away has no use for it any more.
+            self._lost(connection)
+            raise
 
 
 class SessionStreams:

@@ -10,6 +10,7 @@ import pytest
 from checked import simulate_checked
 from talking import (
     END,
+    INITIALIZED,
     LATEST,
     FakeEndpoint,
     FakeServer,
@@ -657,6 +658,35 @@ def test_a_session_that_is_gone_is_begun_anew_and_the_request_sent_again() -> No
     played = play(call_it, endpoint, client=Client(era="legacy"))
     assert played.value == "counted"
     assert endpoint.heard_methods().count("initialize") == 2
+
+
+def test_a_standing_stream_whose_session_is_gone_opens_anew_with_the_next_session() -> None:
+    living: list[str] = []
+
+    def respond(request: Any, value: Any) -> Response:
+        named = request.headers.get("MCP-Session-Id")
+        if value is not None and value.get("method") == "initialize":
+            living.append(f"s-{len(living) + 1}")
+            shown = {"jsonrpc": "2.0", "id": value["id"], "result": INFO}
+            return json_response(shown, MCP_Session_Id=living[-1])
+        # The first session is over as soon as it has begun.
+        if named == "s-1" and request.method != "DELETE" and value != INITIALIZED:
+            return Response(404)
+        if request.method == "GET":
+            return stream(notification(TOOLS), hangs=True)
+        return Response(202) if value is None or "id" not in value else json_response(counted(value["id"]))
+
+    async def story(client: Client) -> Any:
+        await anyio.sleep(1)
+        text = await call_it(client)
+        await anyio.sleep(1)
+        return text, [one.method for one in client.notifications]
+
+    endpoint = FakeEndpoint(respond)
+    played = play(story, endpoint, client=Client(era="legacy", standing_stream=True))
+    assert played.value == ("counted", [TOOLS])
+    assert endpoint.heard_methods().count("initialize") == 2
+    assert endpoint.heard_methods().count("GET") == 2
 
 
 def test_the_timeout_of_a_request_counts_while_it_is_resumed() -> None:

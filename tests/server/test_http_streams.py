@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -66,12 +67,24 @@ def uris(reply: Reply) -> list[str]:
     return [value["params"]["uri"] for value in values(reply)]
 
 
+@dataclass
+class SlowReply(Reply):
+    """A connection on which each piece takes a while."""
+
+    takes_s: float = 0.0
+
+    async def send(self, head: Any, body: bytes) -> None:
+        if self.takes_s:
+            await anyio.sleep(self.takes_s)
+        await super().send(head, body)
+
+
 @asynccontextmanager
 async def standing(
-    endpoint: Endpoint, headers: dict[str, str], last: str | None = None
+    endpoint: Endpoint, headers: dict[str, str], last: str | None = None, takes_s: float = 0.0
 ) -> AsyncGenerator[Reply]:
     """A stream opened with GET, for the length of the block; then the client goes away."""
-    reply = Reply()
+    reply = SlowReply(takes_s=takes_s)
     changes = {} if last is None else {"Last_Event_ID": last}
 
     async def get() -> None:
@@ -310,9 +323,12 @@ def test_without_resuming_no_event_has_an_id() -> None:
     st.lists(
         st.one_of(st.sampled_from(["file:///1", "file:///2"]), st.floats(0.1, 2), st.just("break")),
         max_size=25,
-    )
+    ),
+    st.sampled_from([0.0, 0.3]),
 )
-def test_however_often_it_breaks_every_message_comes_once_and_in_order(script: list[Any]) -> None:
+def test_however_often_it_breaks_every_message_comes_once_and_in_order(
+    script: list[Any], takes_s: float
+) -> None:
     server = desk()
 
     async def main() -> tuple[list[str], list[str]]:
@@ -323,7 +339,10 @@ def test_however_often_it_breaks_every_message_comes_once_and_in_order(script: l
         last: str | None = None
         items = [*script, "break"]
         while items:
-            async with standing(endpoint, headers, last) as reply:
+            async with standing(endpoint, headers, last, takes_s) as reply:
+                if last is None:
+                    # Before the first id has come there is nothing to come back with.
+                    await anyio.sleep(1)
                 while items and (item := items.pop(0)) != "break":
                     if isinstance(item, str):
                         sent.append(item)
@@ -336,8 +355,8 @@ def test_however_often_it_breaks_every_message_comes_once_and_in_order(script: l
                 server.resource_updated("file:///3")
             got += uris(reply)
             last = events(reply)[-1].id if events(reply) else last
-        async with standing(endpoint, headers, last) as reply:
-            await anyio.sleep(1)
+        async with standing(endpoint, headers, last, takes_s) as reply:
+            await anyio.sleep(30)
         return sent, got + uris(reply)
 
     sent, got = run(main)
@@ -349,16 +368,17 @@ def test_however_often_it_breaks_every_message_comes_once_and_in_order(script: l
     st.integers(1, 5),
     st.lists(st.floats(0.5, 4), max_size=5),
     st.integers(-1, 4),
+    st.sampled_from([0.0, 0.4]),
 )
 def test_an_answer_comes_whole_however_often_its_stream_breaks(
-    parts: int, breaks: list[float], close_after: int
+    parts: int, breaks: list[float], close_after: int, takes_s: float
 ) -> None:
     async def main() -> list[Any]:
         endpoint = Endpoint(desk(), resumable=True)
         headers = await endpoint.open()
         got: list[Any] = []
         async with anyio.create_task_group() as tasks:
-            reply = Reply()
+            reply = SlowReply(takes_s=takes_s)
             tasks.start_soon(post, endpoint, headers, counting(parts=parts, close_after=close_after), reply)
             last = None
             # It breaks so often, may be closed early once, and then comes to its end.
@@ -372,7 +392,7 @@ def test_an_answer_comes_whole_however_often_its_stream_breaks(
                 last = events(reply)[-1].id if events(reply) else last
                 if last is None or (got and "result" in got[-1]):
                     break
-                reply = Reply()
+                reply = SlowReply(takes_s=takes_s)
                 tasks.start_soon(get, endpoint, headers, last, reply)
         return got
 

@@ -562,6 +562,26 @@ def test_a_client_that_goes_away_is_forgotten_and_one_that_reads_too_little_is_s
     assert slow.ended
 
 
+def test_a_change_while_the_acknowledgement_is_on_its_way_is_not_lost() -> None:
+    server = desk()
+
+    async def main() -> Reply:
+        endpoint = Endpoint(server)
+        slow = Slow()
+        slow.stuck = True
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listen_by_hand, endpoint, slow)
+            await anyio.sleep(1)
+            server.resource_updated("file:///a")
+            slow.stuck = False
+            await anyio.sleep(1)
+            endpoint.serving.end_subscriptions()
+        return slow
+
+    methods = [value.get("method", "result") for value in run(main).values]
+    assert methods == [ACKNOWLEDGED, UPDATED, "result"]
+
+
 class Slow(Reply):
     """A reply whose client does not read while it is stuck."""
 
