@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 
 from mcpsim.eras.revisions import ANY_STRUCTURED_CONTENT, STRUCTURED_CONTENT_REVISIONS
-from mcpsim.errors import RegistrationError
+from mcpsim.errors import RegistrationError, ToolError
 from mcpsim.server.arguments import without_titles
 from mcpsim.server.handlers import hints_of
 from mcpsim.server.results import plain_value
@@ -55,7 +55,11 @@ class Output:
         """Raises ValueError, naming each fault, where a JSON value is not what was promised."""
         from mcpsim.server.schemas import faults_of
 
-        faults = faults_of(self._validator, value, "result")
+        try:
+            faults = faults_of(self._validator, value, "result")
+        except ToolError as error:
+            # Whatever is wrong with a result is not for the model to mend.
+            raise ValueError(str(error)) from None
         if faults:
             raise ValueError(f"its result breaks its output schema: {'; '.join(faults)}")
 

@@ -1,4 +1,4 @@
-"""Resources and resource templates: what a client may read, and how a handler's value becomes contents.
+"""Resources and resource templates: what a client may read.
 
 https://modelcontextprotocol.io/specification/2026-07-28/server/resources
 https://modelcontextprotocol.io/specification/2025-11-25/server/resources
@@ -6,16 +6,12 @@ https://modelcontextprotocol.io/specification/2025-11-25/server/resources
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
-import mcp_types
-from pydantic import BaseModel, TypeAdapter, ValidationError
-
-from mcpsim.eras.revisions import CONTENT_META_REVISIONS, NO_RESOURCE_IS_INVALID_PARAMS, known_members
+from mcpsim.eras.revisions import NO_RESOURCE_IS_INVALID_PARAMS, known_members
 from mcpsim.errors import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
@@ -24,6 +20,7 @@ from mcpsim.errors import (
     UriTemplateError,
 )
 from mcpsim.server.completion import Completer, completers_of
+from mcpsim.server.contents import contents_of
 from mcpsim.server.context import Context
 from mcpsim.server.handlers import (
     CONTEXT_PARAMETER,
@@ -33,7 +30,6 @@ from mcpsim.server.handlers import (
     parameters_of,
     run_handler,
 )
-from mcpsim.server.results import check_base64, plain_value
 from mcpsim.utilities.uri_templates import UriTemplate, Values, read_template
 
 CACHE_SCOPES: Final = ("public", "private")
@@ -41,10 +37,6 @@ CACHE_SCOPES: Final = ("public", "private")
 # RFC 3986: a scheme, a colon, and nothing but the characters of URIs.
 _URI: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.\-]*:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
-)
-
-_CONTENTS: Final[TypeAdapter[Any]] = TypeAdapter(
-    mcp_types.TextResourceContents | mcp_types.BlobResourceContents
 )
 
 
@@ -193,55 +185,6 @@ def not_found(uri: str, version: str) -> ProtocolError:
     """The error for a URI that leads to no resource, by revision."""
     code = INVALID_PARAMS if version in NO_RESOURCE_IS_INVALID_PARAMS else RESOURCE_NOT_FOUND
     return ProtocolError(code, "Resource not found", {"uri": uri})
-
-
-def contents_of(value: Any, uri: str, mime_type: str, version: str) -> list[dict[str, Any]]:
-    """What a handler returned, as the contents of `resources/read`.
-
-    A string becomes text, bytes become a Base64 blob; a dictionary with `text` or `blob` is completed by the
-    URI and the MIME type; a list may hold several of these.
-
-    Raises:
-        TypeError, ValueError: the value is none of these.
-    """
-    items = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]
-    return [_contents(item, uri, mime_type, version) for item in items]
-
-
-def _contents(value: Any, uri: str, mime_type: str, version: str) -> dict[str, Any]:
-    whole: dict[str, Any] = {"uri": uri}
-    if mime_type:
-        whole["mimeType"] = mime_type
-    if isinstance(value, str):
-        value.encode("utf-8")
-        return {**whole, "text": value}
-    if isinstance(value, bytes | bytearray | memoryview):
-        return {**whole, "blob": _base64(bytes(cast("bytes", value)))}
-    if not isinstance(value, Mapping | BaseModel):
-        raise TypeError(
-            f"the handler of a resource returns text, bytes or contents, not {type(value).__name__}"
-        )
-    given: dict[str, Any] = (
-        value.model_dump(mode="json", by_alias=True, exclude_none=True)
-        if isinstance(value, BaseModel)
-        else dict(cast("Mapping[str, Any]", value))
-    )
-    blob = given.get("blob")
-    if isinstance(blob, bytes | bytearray | memoryview):
-        given["blob"] = _base64(bytes(cast("bytes", blob)))
-    whole |= cast("dict[str, Any]", plain_value(given))
-    try:
-        _CONTENTS.validate_python(whole)
-    except ValidationError:
-        raise ValueError("contents have a uri, perhaps a mimeType, and either text or a blob") from None
-    check_base64(whole.get("blob", ""))
-    if version not in CONTENT_META_REVISIONS:
-        whole.pop("_meta", None)
-    return whole
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
 
 
 def resource_from_function(

@@ -285,3 +285,12 @@ def test_data_in_content_is_base64(revision: str, block: Any) -> None:
     error = ask(server, revision, "prompts/get", {"name": "a"})
     assert isinstance(error, ProtocolError)
     assert error.code == -32603
+
+
+def test_a_result_that_is_too_deep_to_be_checked_is_the_servers_fault() -> None:
+    deep: Any = {}
+    for _ in range(2_000):
+        deep = {"a": deep}
+    schema = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+    (text,) = texts(call(station(deep, schema), MODERN))
+    assert text == "weather failed. The fault is on the server's side."
