@@ -6,10 +6,10 @@ life may still have to come to their end, and nobody sees it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -147,8 +147,16 @@ class Process:
         raise NotImplementedError
 
 
-Serve = Callable[[HttpRequest, "ProcessReply", str], Awaitable[None]]
-"""Answers a request; the last argument is the lane that it comes from."""
+class Endpoint(Protocol):
+    """What a process serves in one life."""
+
+    async def serve(self, request: HttpRequest, reply: ProcessReply, client: str) -> None:
+        """Answer a request that comes from the lane `client`."""
+        ...
+
+    def close(self) -> None:
+        """Stop what is in work, in request order, and leave nothing of it behind."""
+        ...
 
 
 class HttpProcess(Process):
@@ -159,14 +167,18 @@ class HttpProcess(Process):
         begin: makes what serves in a new life; its memory begins empty.
     """
 
-    def __init__(self, wiring: Wiring, lane: str, begin: Callable[[Scribe], Serve]) -> None:
+    def __init__(self, wiring: Wiring, lane: str, begin: Callable[[Scribe], Endpoint]) -> None:
         super().__init__(wiring, lane)
         self._begin = begin
-        self._serve = begin(self.scribe())
+        self._endpoint = begin(self.scribe())
+
+    def close(self) -> None:
+        """The run is over."""
+        self._endpoint.close()
 
     def _start_again(self) -> None:
         self.life = Life()
-        self._serve = self._begin(self.scribe())
+        self._endpoint = self._begin(self.scribe())
         self._wiring.recorder.note(
             self.lane, f"The process of {self.lane} is started again. It remembers nothing of before."
         )
@@ -176,6 +188,7 @@ class HttpProcess(Process):
             if not (exchange.there.is_broken or exchange.back.is_broken):
                 exchange.cut()
         life.exchanges.clear()
+        self._endpoint.close()
         for scope in tuple(life.work.values()):
             scope.cancel()
 
@@ -187,7 +200,7 @@ class HttpProcess(Process):
         with anyio.CancelScope() as scope:
             life.work[reply.exchange] = scope
             try:
-                await self._serve(request, ProcessReply(self, life, reply, line), line.client)
+                await self._endpoint.serve(request, ProcessReply(self, life, reply, line), line.client)
             finally:
                 life.work.pop(reply.exchange, None)
 

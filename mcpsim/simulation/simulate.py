@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -294,14 +294,16 @@ class Simulation:
         self._recorder.note(lane, f"The run ends here, because nothing more can happen. Waiting: {waiting}.")
 
     async def _play(self) -> None:
-        async with anyio.create_task_group() as tasks:
-            world = World(self._cast, self._wiring, SeededTokens(self._seed), tasks)
-            world.start()
-            async with AsyncExitStack() as stack:
-                for lane, client in self._clients.items():
-                    wire, scribe = world.wire(lane, client)
-                    await stack.enter_async_context(client.attached(wire, scribe))
-                await self._tell(world)
+        with ExitStack() as at_the_end:
+            async with anyio.create_task_group() as tasks:
+                world = World(self._cast, self._wiring, SeededTokens(self._seed), tasks)
+                at_the_end.callback(world.close)
+                world.start()
+                async with AsyncExitStack() as stack:
+                    for lane, client in self._clients.items():
+                        wire, scribe = world.wire(lane, client)
+                        await stack.enter_async_context(client.attached(wire, scribe))
+                    await self._tell(world)
 
     async def _tell(self, world: World) -> None:
         # An error of the story does not tear the peers down: they close their connections as they always do,

@@ -15,17 +15,16 @@ from mcpsim.client.http import HttpWire
 from mcpsim.client.stdio import StdioWire
 from mcpsim.client.wire import Wire
 from mcpsim.gateway.gateway import Gateway
-from mcpsim.gateway.serving import BreakableReply, GatewayServing
+from mcpsim.gateway.serving import GatewayServing
 from mcpsim.recording import Scribe
-from mcpsim.server.http import HttpServing
 from mcpsim.server.server import Server
 from mcpsim.server.stdio import StdioServing
-from mcpsim.simulation.process import HttpProcess, Line, Process, Serve, StdioProcess
+from mcpsim.simulation.endpoints import GatewayEndpoint, ServerEndpoint
+from mcpsim.simulation.process import Endpoint, HttpProcess, Line, Process, StdioProcess
 from mcpsim.simulation.tokens import SeededTokens
 from mcpsim.transports.faults import Crash
-from mcpsim.transports.http import Headers, HttpRequest
+from mcpsim.transports.http import Headers
 from mcpsim.transports.link import Stdio, StreamableHttp, Wiring, stdio_pair
-from mcpsim.transports.streams import HttpReply
 
 SERVER_LANE: Final = "server"
 CLIENT_LANE: Final = "client"
@@ -150,6 +149,11 @@ class World:
         scribe = Scribe(self.wiring.recorder, lane, connection)
         return StdioWire(ours, scribe), scribe
 
+    def close(self) -> None:
+        """The run is over: leave nothing of it with the server, which may serve others."""
+        for process in self._servers.values():
+            process.close()
+
     def _die(self, crash: Crash) -> None:
         lane = crash.process or self.cast.servers[0]
         process: Process | None
@@ -160,31 +164,22 @@ class World:
         if process is not None:
             process.die(crash)
 
-    def _serve_server(self, scribe: Scribe) -> Serve:
-        endpoint = self.cast.transport
-        assert isinstance(endpoint, StreamableHttp)
-        serving = HttpServing(
+    def _serve_server(self, scribe: Scribe) -> Endpoint:
+        transport = self.cast.transport
+        assert isinstance(transport, StreamableHttp)
+        return ServerEndpoint(
             self.cast.server,
             scribe=scribe,
             tokens=self.tokens,
             principal_of=principal_of,
-            keep_alive_s=endpoint.keep_alive_s,
-            resumable=endpoint.resumable,
-            retry_ms=endpoint.retry_ms,
+            keep_alive_s=transport.keep_alive_s,
+            resumable=transport.resumable,
+            retry_ms=transport.retry_ms,
         )
 
-        async def serve(request: HttpRequest, reply: HttpReply, client: str) -> None:
-            await serving.handle(request, reply)
-
-        return serve
-
-    def _serve_gateway(self, gateway: Gateway, scribe: Scribe) -> Serve:
+    def _serve_gateway(self, gateway: Gateway, scribe: Scribe) -> Endpoint:
         serving = GatewayServing(gateway, scribe=scribe, clock=self.wiring.clock, replicas=self.cast.servers)
-
-        async def serve(request: HttpRequest, reply: BreakableReply, client: str) -> None:
-            await serving.handle(request, reply, partial(self._line, client))
-
-        return serve
+        return GatewayEndpoint(serving, self._line)
 
     def _line(self, client: str, server: str) -> Line:
         """The gateway's connection to a server on behalf of a client; opened when it is first needed.

@@ -251,7 +251,8 @@ def test_a_subscription_is_forgotten_and_the_hub_of_the_server_too() -> None:
     assert not [frame for frame in run.recording.frames if b"list_changed" in frame.data]
 
 
-@pytest.mark.parametrize(("transport", "era"), [(STDIO, "modern"), (STDIO, "legacy"), (HTTP, "modern")])
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+@pytest.mark.parametrize("transport", [STDIO, HTTP])
 def test_nothing_of_a_dead_process_stays_with_the_server(transport: Any, era: Any) -> None:
     server = desk()
     run = play(retry_once, server=server, transport=transport, era=era, faults=[Crash(at_ms=150)])

@@ -225,6 +225,25 @@ def test_a_gateway_and_a_server_serve_many_runs() -> None:
     assert runs[0].recording == runs[1].recording
 
 
+def test_a_session_that_nobody_ended_does_not_stay_with_the_server() -> None:
+    server = Server("desk", list_changed=True)
+
+    @server.tool()
+    async def one() -> str:
+        return "1"
+
+    async def story(client: Client) -> int:
+        await client.connect()
+        return len(server.changes)
+
+    # Without stickiness the session begins at one replica, and DELETE goes to another.
+    run = simulate(
+        story, server=server, gateway=Gateway(), replicas=2, era="legacy", connect=False, check=False
+    )
+    assert run.error is not None
+    assert len(server.changes) == 0
+
+
 # The host.
 
 
