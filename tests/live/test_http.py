@@ -33,9 +33,12 @@ from mcpsim.errors import (
     RequestTimeout,
     UnexpectedResponse,
 )
-from mcpsim.live import Session, asgi_app, connect_http, http_endpoint, record, run_http, serve_http
+from mcpsim.live import AsgiApp, Session, asgi_app, connect_http, http_endpoint, record, run_http, serve_http
 from mcpsim.live.http_serving import is_loopback
 from mcpsim.live.sse_cutter import SseCutter
+from mcpsim.live.telling import random_token
+from mcpsim.recording import Scribe
+from mcpsim.server import HttpServing
 from mcpsim.widgets import standalone_html, still_svg
 
 ERAS = ("modern", "legacy", "auto")
@@ -179,6 +182,41 @@ def test_a_standing_stream_carries_changes_and_ends_with_the_server(
     check_recording(recording)
     assert notified(recording) == ["notifications/resources/updated", "notifications/tools/list_changed"]
     assert "GET" in [(frame.head or {}).get("method") for frame in recording.frames]
+
+
+@pytest.mark.parametrize(("delay_s", "heard"), [(0.3, ["notifications/tools/list_changed"]), (60, [])])
+def test_requests_wait_a_moment_for_the_standing_stream(delay_s: float, heard: list[str]) -> None:
+    server = changing_desk()
+
+    @server.tool()
+    def change() -> str:
+        server.remove_tool("first")
+        return "changed"
+
+    class Late(AsgiApp):
+        """GET arrives late, as it may on a connection of its own."""
+
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            if scope["method"] == "GET":
+                await anyio.sleep(delay_s)
+            await super().__call__(scope, receive, send)
+
+    serving = HttpServing(server, scribe=Scribe(), tokens=random_token)
+    app = Late(serving, "/mcp", allowed_hosts=None, max_body_bytes=10_000)
+
+    async def main() -> tuple[Session, float]:
+        client = Client(era="legacy", standing_stream=True)
+        async with serve_http(app) as url, connect_http(url, client=client) as session:
+            begin = anyio.current_time()
+            await session.client.list_tools()
+            await session.client.call_tool("change")
+            took_s = anyio.current_time() - begin
+            await anyio.sleep(0.1)
+        return session, took_s
+
+    session, took_s = anyio.run(main)
+    assert notified(session.recording) == heard
+    assert took_s < 10
 
 
 def test_a_quiet_stream_is_kept_alive() -> None:
