@@ -71,7 +71,8 @@ class StateKeepers:
     """The keepers of a server, one for each run that it serves.
 
     A server is described once and may serve many runs. Each of them has a key of its own, so that nothing of
-    one run shows in another; a key that is given is the key of all.
+    one run shows in another; a key that is given is the key of all. Within a run the keeper stands for what
+    the processes of a server share: a secret that all were given, and a store of the states that were used.
 
     Args:
         key: the secret, or None to let each run make its own.

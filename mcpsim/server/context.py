@@ -288,6 +288,8 @@ class Context:
     async def elicitation_complete(self, elicitation_id: str) -> None:
         """Tell the client that a visit to a URL is done (2025-11-25 only; elsewhere nothing is sent).
 
+        It goes to the client of this request, while the request is in work.
+
         https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
         """
         if rules_of(self.version).elicitation_ids and self.can_elicit("url"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playing import ALL, FORM, WRITTEN, NoAnswer, Played, accept, answering, play
 from pydantic import BaseModel, Field
-from talking import Endpoint, call, modern, run, talk
+from talking import Endpoint, call, legacy, modern, opening, run, talk
 
 from mcpsim import Client, Context, Server, Stdio, StreamableHttp
 from mcpsim.errors import CapabilityMissing, ElicitationSchemaError, InputFailed, McpSimError
@@ -739,6 +739,22 @@ def test_any_retry_has_one_answer_and_is_no_fault_of_the_server(
     assert answer.get("error", {"code": -32602})["code"] == -32602
     if has_state:
         assert "error" in answer
+
+
+@given(JSON | RESPONSES | st.fixed_dictionaries({"action": st.just("accept"), "content": JSON}))
+def test_any_legacy_answer_ends_in_one_result(result: Any) -> None:
+    response = {"jsonrpc": "2.0", "id": 1, "result": result}
+    said = talk(
+        desk(greet),
+        *opening(capabilities=FORM),
+        legacy(5, "tools/call", call("ask")),
+        1.0,
+        response,
+        wait=90.0,
+    )
+    answer = said.answer(5)["result"]
+    fits = isinstance(result, dict) and result.get("action") in ("accept", "decline", "cancel")
+    assert fits or answer["isError"] is True
 
 
 # The client of the project at the other end
