@@ -17,7 +17,7 @@ from mcpsim.server.changes import Change, Changes
 from mcpsim.server.definitions import check_definition
 from mcpsim.server.members import Members
 from mcpsim.server.prompts import Prompt
-from mcpsim.server.resources import Resource, ResourceTemplate
+from mcpsim.server.resources import Resource, ResourceTemplate, is_uri
 from mcpsim.server.tools import Tool
 from mcpsim.utilities.uri_templates import Values
 
@@ -192,8 +192,7 @@ class Offer:
         Raises:
             KeyError: there is no tool of that name.
         """
-        self._tools.remove(name)
-        self._list_changed("tools")
+        self._remove("tools", "tool named", self._tools, name)
 
     def remove_resource(self, uri: str) -> None:
         """Take a resource out, or a resource template by its text.
@@ -201,8 +200,8 @@ class Offer:
         Raises:
             KeyError: there is neither.
         """
-        (self._resources if uri in self._resources else self._templates).remove(uri)
-        self._list_changed("resources")
+        members: Members[Any] = self._templates if uri in self._templates else self._resources
+        self._remove("resources", "resource at", members, uri)
 
     def remove_prompt(self, name: str) -> None:
         """Take a prompt out.
@@ -210,8 +209,13 @@ class Offer:
         Raises:
             KeyError: there is no prompt of that name.
         """
-        self._prompts.remove(name)
-        self._list_changed("prompts")
+        self._remove("prompts", "prompt named", self._prompts, name)
+
+    def _remove(self, group: Group, what: What, members: Members[Any], key: str) -> None:
+        if key not in members:
+            raise KeyError(f"{self.name} has no {what} {key!r}.")
+        members.remove(key)
+        self._list_changed(group)
 
     def _list_changed(self, group: Group) -> None:
         if self.list_changed:
@@ -221,7 +225,12 @@ class Offer:
         """Tell everybody who subscribed to a resource that it has changed. Without `subscribe=True`, which
         declares that the server does so, nothing is told.
 
+        Raises:
+            ValueError: it is no URI.
+
         https://modelcontextprotocol.io/specification/2026-07-28/server/resources#subscriptions
         """
+        if not is_uri(uri):
+            raise ValueError(f"{uri!r} is no URI by RFC 3986.")
         if self.subscribe:
             self.changes.publish(Change(_RESOURCE_UPDATED, uri))

@@ -181,6 +181,11 @@ async def _read(
     return contents_of(value, uri, source.shown.mime_type, context.version)
 
 
+def is_uri(text: str) -> bool:
+    """Whether a text is a URI by RFC 3986, as far as its characters and its scheme tell."""
+    return _URI.fullmatch(text) is not None
+
+
 def not_found(uri: str, version: str) -> ProtocolError:
     """The error for a URI that leads to no resource, by revision."""
     code = INVALID_PARAMS if version in NO_RESOURCE_IS_INVALID_PARAMS else RESOURCE_NOT_FOUND
@@ -202,7 +207,7 @@ def resource_from_function(
         RegistrationError: the URI is none, or the function cannot be called without arguments.
     """
     whose = f"Resource {uri!r}"
-    if not _URI.fullmatch(uri):
+    if not is_uri(uri):
         raise RegistrationError(f"{whose}: this is no URI by RFC 3986: a scheme, a colon, and so on.")
     parameters = parameters_of(whose, handler)
     for parameter in parameters.values():

@@ -154,8 +154,10 @@ def test_what_failed_changes_nothing() -> None:
         with pytest.raises(RegistrationError):
             server.tool("a")(lambda: "")
         for remove in (server.remove_tool, server.remove_resource, server.remove_prompt):
-            with pytest.raises(KeyError):
+            with pytest.raises(KeyError, match=r"desk has no .* 'nobody'"):
                 remove("nobody")
+        with pytest.raises(ValueError, match="is no URI"):
+            server.resource_updated("not a URI")
 
     assert heard_of(server, again) == []
 
