@@ -126,29 +126,29 @@ class ToolKeeper(CachedRequester):
         timeout_s: float | None = None,
         reset_on_progress: bool = False,
     ) -> dict[str, Any]:
-        before = self._rows(params or {}) if self._tools else ()
-        try:
-            return await super()._ask(
+        async def send() -> dict[str, Any]:
+            return await super(ToolKeeper, self)._ask(
                 method,
                 params,
                 on_progress=on_progress,
                 timeout_s=timeout_s,
                 reset_on_progress=reset_on_progress,
             )
+
+        if method != "tools/call" or not self._mirrors:
+            return await send()
+        call = params or {}
+        before = self._rows(call)
+        try:
+            return await send()
         except ProtocolError as error:
-            if error.code != HEADER_MISMATCH or method != "tools/call" or not self._mirrors:
+            if error.code != HEADER_MISMATCH:
                 raise
             # The tool may want other headers than this client knows of: look, and try once more.
-            await self._look_up((params or {}).get("name"), error)
-            if self._rows(params or {}) == before:
+            await self._look_up(call.get("name"), error)
+            if self._rows(call) == before:
                 raise
-        return await super()._ask(
-            method,
-            params,
-            on_progress=on_progress,
-            timeout_s=timeout_s,
-            reset_on_progress=reset_on_progress,
-        )
+        return await send()
 
     async def _look_up(self, name: Any, refusal: ProtocolError) -> None:
         """List the tools anew until this one is there. Where that fails, it is the refusal that counts."""

@@ -190,6 +190,21 @@ def test_an_integer_that_not_every_reader_can_hold_is_not_sent() -> None:
     assert not heard(far, "tools/call")
 
 
+def test_a_prompt_of_the_same_name_is_no_tool() -> None:
+    async def story(client: Client) -> None:
+        await client.list_tools()
+        await client.get_prompt("a", {"count": 2**53})  # type: ignore[dict-item]
+
+    def answer(message: Any) -> list[Any]:
+        if message["method"] == "prompts/get":
+            return [result(message, messages=[])]
+        return serving(a=schema(count=at("Count", "integer")))(message)
+
+    played, far = talk_to(story, answer, "modern", "http")
+    assert played.error is None
+    assert parameter_headers(far) == {}
+
+
 # What the client does when it knows the tool not at all, or not as it is now
 
 
