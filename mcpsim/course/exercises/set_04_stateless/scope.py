@@ -11,7 +11,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_integer, as_text, filled_in, items_of, require_complete
 from mcpsim.course.exercises.showing import show
 from mcpsim.course.exercises.verdict import NotYet, Rule
-from mcpsim.server.server import CACHE_SCOPES
+from mcpsim.server.resources import CACHE_SCOPES
 
 CHOOSING: Final = "server/utilities/caching#choosing-a-cache-scope"
 SECURITY: Final = "server/utilities/caching#security-considerations"
