@@ -269,6 +269,24 @@ def test_a_tool_whose_schema_changed_is_looked_up_again() -> None:
     assert parameter_headers(far) == {"Mcp-Param-Query": "q"}
 
 
+@pytest.mark.parametrize("later", [schema(region={"type": "string"}), schema(region=at("no good"))], ids=str)
+def test_a_tool_that_asks_no_more_is_left_alone(later: Any) -> None:
+    schemas = [REGION, later]
+
+    def respond(request: Any, message: Any) -> Any:
+        if message["method"] == "tools/list":
+            return json_response(tools(message, a=schemas.pop(0)))
+        return json_response(result(message, **DONE))
+
+    async def story(client: Client) -> None:
+        await client.list_tools()
+        await list_and_call({"region": "r"})(client)
+
+    far = FakeEndpoint(respond)
+    assert play(story, far).error is None
+    assert parameter_headers(far) == {}
+
+
 def test_a_server_that_is_never_content_is_asked_twice_at_most() -> None:
     def respond(request: Any, message: Any) -> Any:
         if message["method"] == "tools/list":
