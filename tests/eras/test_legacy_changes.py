@@ -29,6 +29,7 @@ from mcpsim.errors import ProtocolError
 from mcpsim.messages import Notification
 from mcpsim.recording import Recorder, Scribe
 from mcpsim.server import StdioServing
+from mcpsim.server.changes import Change
 
 TRANSPORTS = pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
 VERSIONS = pytest.mark.parametrize("version", LEGACY_REVISIONS)
@@ -123,6 +124,7 @@ def test_what_the_server_did_not_declare_is_neither_told_nor_offered(transport: 
             await client.subscribe("file:///a")
         server.remove_prompt("hello")
         server.resource_updated("file:///a")
+        server.changes.publish(Change("notifications/tools/list_changed"))
         await anyio.sleep(1)
         return told(client)
 

@@ -69,13 +69,15 @@ def uris(reply: Reply) -> list[str]:
 
 @dataclass
 class SlowReply(Reply):
-    """A connection on which each piece takes a while."""
+    """A connection on which each piece takes a while, one more, the next less."""
 
     takes_s: float = 0.0
+    pieces: int = 0
 
     async def send(self, head: Any, body: bytes) -> None:
+        self.pieces += 1
         if self.takes_s:
-            await anyio.sleep(self.takes_s)
+            await anyio.sleep(self.takes_s / (1 + self.pieces % 3))
         await super().send(head, body)
 
 
@@ -470,6 +472,24 @@ def test_a_connection_that_is_replaced_is_ended() -> None:
     first, second = run(main)
     assert uris(first) == ["file:///1"]
     assert uris(second) == ["file:///1", "file:///2"]
+
+
+def test_the_connection_of_a_request_can_be_replaced_too() -> None:
+    """Where the client knows that it is gone, and the server does not yet."""
+
+    async def main() -> tuple[Reply, Reply]:
+        endpoint = Endpoint(desk(), resumable=True)
+        headers = await endpoint.open()
+        answer, rest = Reply(), Reply()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(post, endpoint, headers, counting(), answer)
+            await anyio.sleep(1.5)
+            await get(endpoint, headers, events(answer)[-1].id or "", rest)
+        return answer, rest
+
+    answer, rest = run(main)
+    assert answer.ended
+    assert [len(values(answer)), len(values(rest))] == [1, 3]
 
 
 @pytest.mark.parametrize("last", ["", "x", "7-0", "1-9", "1-1-1", "0-0", "1"])

@@ -576,6 +576,8 @@ def test_a_change_while_the_acknowledgement_is_on_its_way_is_not_lost() -> None:
             slow.stuck = False
             await anyio.sleep(1)
             endpoint.serving.end_subscriptions()
+            # It is over, although its stream has not been told yet.
+            server.resource_updated("file:///a")
         return slow
 
     methods = [value.get("method", "result") for value in run(main).values]
