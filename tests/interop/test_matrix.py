@@ -22,7 +22,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated, SubscriptionLost
 
-from mcpsim import Client, ConnectionClosed, ProtocolError
+from mcpsim import Client, ConnectionClosed, Notification, ProtocolError, Request
 from mcpsim.live import connect_http, connect_stdio
 from mcpsim.recording import Recording
 from tests.interop.desk import BOARD, HOURS, PAGE_SIZE, TOOLS
@@ -440,9 +440,29 @@ def test_client_and_server_understand_each_other(cell: Cell, address_of: Callabl
     assert len(sessions) == (cell.client == "ours")
     for session in sessions:
         check_recording(session.recording, broken=(UNKNOWN_METHOD,))
-        assert_well_recorded(session.recording)
+        assert_well_recorded(session.recording, cell)
 
 
-def assert_well_recorded(recording: Recording) -> None:
+# How the same things look on the wire: the questions, the retries that bring answers, and the cancellations
+# (of the long call; and on stdio of the subscription too).
+ON_THE_WIRE = {
+    (LEGACY, "stdio"): {"elicitation/create": 3, "retries": 0, "notifications/cancelled": 1},
+    (LEGACY, "http"): {"elicitation/create": 3, "retries": 0, "notifications/cancelled": 1},
+    (MODERN, "stdio"): {"elicitation/create": 0, "retries": 3, "notifications/cancelled": 2},
+    (MODERN, "http"): {"elicitation/create": 0, "retries": 3, "notifications/cancelled": 0},
+}
+
+
+def assert_well_recorded(recording: Recording, cell: Cell) -> None:
     notes = [event.detail["text"] for event in recording.events if event.kind == "note" and event.detail]
     assert not [note for note in notes if note.startswith(("Skipped", "Ignored", "An error that names"))]
+    parsed = [(frame.sender, frame.parsed) for frame in recording.frames]
+    said = [(sender, one) for sender, one in parsed if isinstance(one, Request | Notification)]
+    found = {
+        "elicitation/create": sum(one.method == "elicitation/create" for _, one in said),
+        "retries": sum("inputResponses" in (one.params or {}) for _, one in said),
+        "notifications/cancelled": sum(
+            sender == "client" and one.method == "notifications/cancelled" for sender, one in said
+        ),
+    }
+    assert found == ON_THE_WIRE[cell.version, cell.transport]
