@@ -32,7 +32,7 @@ from mcpsim.transports.link import Stdio, StreamableHttp, Wiring
 Story = Callable[..., Awaitable[Any]]
 Clients = Client | Mapping[str, Client] | None
 # A call is four of them, and eight through a gateway.
-EVENT_LIMIT: Final = 1_000_000
+EVENT_LIMIT: Final = 500_000
 
 
 def simulate(
