@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from mcpsim.course.exercises.set_04_stateless.worlds import worlds
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import exchanges, require_valid
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
+from mcpsim.eras.modern import Route
 from mcpsim.server import Server
 from mcpsim.server.tools import Tool
 
@@ -152,12 +154,31 @@ class _Desk(Server):
         super().add_tool(tool)
         self._registered.append(tool)
 
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """The tools in the order of the function."""
-        by_name = {tool.name: tool for tool in self._registered}
-        listed = self._in_order([dict(tool.definition()) for tool in self._registered])
-        return tuple(by_name[definition["name"]] for definition in listed)
+    def route(self, method: str) -> Route | None:
+        found = super().route(method)
+        return _InOrder(found, self) if found is not None and method == "tools/list" else found
+
+    def definitions(self) -> list[Definition]:
+        """The tools as the function wants them listed."""
+        return list(self._in_order([dict(tool.definition()) for tool in self._registered]))
+
+
+@dataclass(frozen=True, slots=True)
+class _InOrder:
+    """`tools/list`, in the order of a function."""
+
+    plain: Route
+    desk: _Desk
+
+    def check(self, params: dict[str, Any], version: str) -> Any:
+        return self.plain.check(params, version)
+
+    def authorise(self, principal: str, arguments: Any) -> None:
+        self.plain.authorise(principal, arguments)
+
+    async def run(self, context: Any, arguments: Any) -> dict[str, Any]:
+        result = await self.plain.run(context, arguments)
+        return {**result, "tools": self.desk.definitions()}
 
 
 class _Salted(str):
