@@ -107,18 +107,15 @@ class Round:
     Attributes:
         version: the protocol version.
         note: writes into the recording.
-        asked: digests of the questions that the round before asked, by key; None where the request came
-            without state, so that nobody can say what was asked.
-        given: the responses that came with the request, by key.
-        known: responses from the rounds before, by key: the digest of the question, and the response.
+        known: the responses to questions of earlier rounds, by key: the digest of the question, and the
+            response. The digest is "" where the request came without state, so that nobody can say what was
+            asked.
         remembered: what the handler wants to find again.
         returns: how often the handler has sent the client away without a question.
     """
 
     version: str
     note: Callable[[str], None]
-    asked: Mapping[str, str] | None = None
-    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
     known: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
     remembered: Any = None
     returns: int = 0
@@ -138,16 +135,13 @@ class Round:
         return found
 
     def _answer(self, key: str, request: InputRequest) -> Any:
-        digest = _digest(request, self.version)
-        before = self.known.get(key)
-        if before is not None and before[0] == digest:
-            return request.parse(before[1], self.version)
-        if key not in self.given:
+        if key not in self.known:
             return None
-        if self.asked is not None and self.asked.get(key) != digest:
+        asked, response = self.known.pop(key)
+        digest = _digest(request, self.version)
+        if asked not in (digest, ""):
             self.note(f"The response {key!r} is left aside: the question is another one now.")
             return None
-        response = self.given[key]
         try:
             answer = request.parse(response, self.version)
         except Incomplete as error:
@@ -173,7 +167,7 @@ class Round:
         """What goes into the request state."""
         return {
             "asked": {key: _digest(request, self.version) for key, request in questions.items()},
-            "known": {key: list(value) for key, value in self.known.items()},
+            "known": {key: list(value) for key, value in self.known.items() if value[0]},
             "remembered": self.remembered,
             "returns": self.returns,
         }
@@ -225,7 +219,7 @@ class Desk:
             if responses and self.single_use:
                 note("The input responses are left aside: they came without the state of their questions.")
                 responses = {}
-            return Round(version, note, given=responses)
+            return Round(version, note, {key: ("", response) for key, response in responses.items()})
         state: Any = params["requestState"]
         if not isinstance(state, str):
             raise ProtocolError(INVALID_PARAMS, f"{method}: params.requestState must be a string.")
@@ -238,17 +232,13 @@ class Desk:
             note(f"Refused: {error}")
             raise ProtocolError(INVALID_PARAMS, _REFUSED) from None
         kept: Any = opened.payload
-        for key in sorted(responses.keys() - kept["asked"].keys()):
-            note(f"The response {key!r} is left aside: nobody asked for it.")
-        return Round(
-            version,
-            note,
-            kept["asked"],
-            responses,
-            {key: (digest, response) for key, (digest, response) in kept["known"].items()},
-            kept["remembered"],
-            kept["returns"],
-        )
+        known = {key: (digest, response) for key, (digest, response) in kept["known"].items()}
+        for key, response in responses.items():
+            if key in kept["asked"]:
+                known[key] = (kept["asked"][key], response)
+            else:
+                note(f"The response {key!r} is left aside: nobody asked for it.")
+        return Round(version, note, known, kept["remembered"], kept["returns"])
 
     def end(
         self, round_: Round, pause: Pause, principal: str, method: str, params: Mapping[str, Any]

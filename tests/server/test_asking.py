@@ -343,6 +343,26 @@ def test_a_question_that_changed_is_asked_again() -> None:
     assert any("another one now" in note for note in played.notes)
 
 
+def test_an_answer_of_an_earlier_round_counts_for_its_own_question_only() -> None:
+    prices = [10, 10, 20, 20, 20]
+
+    async def buy(context: Context) -> str:
+        price = prices.pop(0)
+        bought = await context.elicit(f"Buy for {price}?", OK, key="buy")
+        gift = await context.elicit("As a gift?", OK, key="gift")
+        return f"{bought.action} {gift.action} {price}"
+
+    # The price changed after the first question was answered; its old answer must not buy at the new one.
+    turns = [accept(ok=True), accept(), {"action": "decline"}]
+    played = ask(buy, "modern", "stdio", answering(create=turns))
+    assert [params["message"] for _, params in played.questions][:3] == [
+        "Buy for 10?",
+        "As a gift?",
+        "Buy for 20?",
+    ]
+    assert played.text.startswith("decline")
+
+
 # What the client can do
 
 
