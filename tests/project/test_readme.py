@@ -15,12 +15,17 @@ def readme(project: Path) -> str:
     return (project / "README.md").read_text(encoding="utf-8")
 
 
-def test_its_example_runs_and_prints_the_messages(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
+def test_its_examples_run_and_print_the_messages(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report, question = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    exec(compile(report, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     assert printed.count(" notifications/progress {") == 5
     assert " result #1 {" in printed
+    exec(compile(question, "README.md", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out
+    assert printed.count("server → client  elicitation/create #1 {") == 1
+    assert printed.count('{"resultType": "input_required"') == 1
+    assert printed.count("client → server  tools/call #") == 3
 
 
 def test_its_links_and_folders_exist(project: Path, readme: str) -> None:
