@@ -18,7 +18,7 @@ import math
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
-from contextvars import Context
+from contextvars import Context, copy_context
 from types import FrameType
 from typing import Any, Final, NoReturn, TypeVar, cast
 
@@ -65,6 +65,76 @@ class NumberedTask(asyncio.Task[T]):
         super().add_done_callback(fn, context=context)
 
 
+class ReadyHandle(asyncio.Handle):
+    """A callback that is ready.
+
+    One is made for every wake-up, so it is made with no more than the loop needs: asyncio's own asks whether
+    the loop is debugged, which takes as long as all the rest.
+    """
+
+    __slots__ = ()
+    _callback: Callable[..., object] | None
+    _context: Context
+    _loop: asyncio.AbstractEventLoop
+    _repr: str | None
+    _source_traceback: None
+
+    def __init__(
+        self,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: asyncio.AbstractEventLoop,
+        context: Context | None = None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
+
+
+class DueHandle(asyncio.TimerHandle):
+    """A callback that is due later. Nearly all are timeouts, which are cancelled long before."""
+
+    __slots__ = ()
+    _callback: Callable[..., object] | None
+    _context: Context
+    _loop: VirtualTimeLoop
+    _repr: str | None
+    _scheduled: bool
+    _source_traceback: None
+    _when: float
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: VirtualTimeLoop,
+        context: Context | None = None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
+        self._when = when
+        self._scheduled = False
+
+    def cancel(self) -> None:
+        """Never call it. What it would have been called with is let go of at once."""
+        if not self._cancelled:
+            self._cancelled = True
+            self._callback = None
+            self._args = ()
+            if self._scheduled:
+                self._loop.forget_timer()
+
+
 class VirtualTimeLoop(asyncio.BaseEventLoop):
     """The loop of a simulation.
 
@@ -80,6 +150,11 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         steps: how many callbacks have run.
         nested: how many other loops run inside the callback that runs now.
     """
+
+    # Of BaseEventLoop, which does not say so.
+    _closed: bool
+    _debug: bool
+    _ready: deque[asyncio.Handle]
 
     def __init__(
         self,
@@ -102,7 +177,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self._tasks_created = 0
         self._tasks: list[NumberedTask[Any]] = []
         self._tasks_look_at = FEW_TASKS
-        self._heap: list[tuple[int, int, asyncio.TimerHandle]] = []
+        self._heap: list[tuple[int, int, DueHandle]] = []
         self._cancelled_timers = 0
         self._budget_from = 0
         self._look_at = step_budget
@@ -110,6 +185,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self._progress_seen = 0
         self._fatal: SimulationError | None = None
         self._current: asyncio.Handle | None = None
+        self._stepwise = False
 
     # The clock
 
@@ -128,9 +204,31 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         """The clock in whole microseconds."""
         return self.now_us
 
-    def set_alarm(self, at_us: int, ring: Callable[[], Any]) -> asyncio.TimerHandle:
+    def set_alarm(self, at_us: int, ring: Callable[[], Any]) -> asyncio.Handle:
         """Call `ring` at a time in whole microseconds, unless the handle is cancelled before."""
-        return self.call_at(at_us / MICROSECONDS, ring)
+        at_s = at_us / MICROSECONDS
+        if at_us > self.now_us:
+            return self.call_at(at_s, ring)
+        if at_s > self._time_s:
+            self._time_s = at_s
+        handle = ReadyHandle(ring, (), self, None)
+        self._ready.append(handle)
+        return handle
+
+    def call_soon(
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call after everything that is ready now."""
+        if self._closed or self._debug:
+            return super().call_soon(callback, *args, context=context)
+        handle = ReadyHandle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def is_quiet(self) -> bool:
+        """Whether nothing but the callback that runs now can run at this moment, and nobody looks in between:
+        what it would start as a task of its own may as well be done in it."""
+        return not self._ready and not self._stepwise
 
     def call_later(
         self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
@@ -143,23 +241,21 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Call at `when` seconds of the virtual clock; at once where that is now or past, never where it is
         infinite."""
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle = DueHandle(when, callback, args, self, context)
         if when == math.inf:
             return handle
         due_us = round(when * MICROSECONDS)
         if due_us <= self.now_us:
             self._time_s = max(self._time_s, when)
-            self._ready_handles.append(handle)
+            self._ready.append(handle)
             return handle
         self._created += 1
         heapq.heappush(self._heap, (due_us, self._created, handle))
-        handle._scheduled = True  # pyright: ignore[reportAttributeAccessIssue]
+        handle._scheduled = True  # pyright: ignore[reportPrivateUsage]
         return handle
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        # Most timeouts are cancelled long before they are due; without this they would pile up.
-        if not cast("Any", handle)._scheduled:
-            return
+    def forget_timer(self) -> None:
+        """Called by a timer that is cancelled: most are, long before they are due, and would pile up."""
         self._cancelled_timers += 1
         if self._cancelled_timers > 64 and self._cancelled_timers * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if not entry[2].cancelled()]
@@ -180,11 +276,11 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             self._look_around()
         self.now_us = heap[0][0]
         self._budget_from = self.steps
-        ready = self._ready_handles
+        ready = self._ready
         while heap and heap[0][0] <= self.now_us:
             handle = heapq.heappop(heap)[2]
             self._time_s = max(self._time_s, handle.when())
-            handle._scheduled = False  # pyright: ignore[reportAttributeAccessIssue]
+            handle._scheduled = False  # pyright: ignore[reportPrivateUsage]
             if handle.cancelled():
                 self._cancelled_timers -= 1
             else:
@@ -229,7 +325,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         process to process: it depends on addresses. `count` is how many callbacks are new; only neighbours
         change places, so that scopes which are cancelled one by one keep their order.
         """
-        ready = self._ready_handles
+        ready = self._ready
         # By far the most common: one task wakes, and its cancel scope looks again later.
         if count == 2 and not _cancelled_number(ready[-1]):
             return
@@ -248,12 +344,11 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
 
     # Running
 
-    @property
-    def _ready_handles(self) -> deque[asyncio.Handle]:
-        return cast("Any", self)._ready
-
-    def run_until(self, done: Callable[[], bool]) -> None:
+    def run_until(self, done: Callable[[], bool], *, stepwise: bool = False) -> None:
         """Run callbacks until `done()` is true; it is asked after each of them.
+
+        Args:
+            stepwise: whether somebody wants to look at what happens between two callbacks.
 
         Works inside a running loop. What is ready then stays ready for the next call.
 
@@ -271,9 +366,9 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             if isinstance(outer, VirtualTimeLoop):
                 outer.nested += 1
             cast("Any", self)._thread_id = threading.get_ident()
+            self._stepwise = stepwise
             try:
-                while not done():
-                    self._step()
+                self._run(done)
             except NeverYields:
                 watchdog.rest()
             finally:
@@ -283,26 +378,35 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         if self._fatal is not None:
             raise self._fatal
 
-    def _step(self) -> None:
-        ready = cast("Any", self)._ready
-        if not ready:
-            if not self._advance():
-                raise Deadlock(
-                    f"Nothing can happen any more at {self._ms()}: no task is ready, no timer is set. "
-                    f"Waiting: {self.waiting() or 'nobody'}."
+    def _run(self, done: Callable[[], bool]) -> None:
+        # By far the most of a run's time is spent below this loop, and so what it does itself is kept short.
+        ready = cast("deque[Any]", self._ready)
+        while not done():
+            if not ready:
+                if not self._advance():
+                    raise Deadlock(
+                        f"Nothing can happen any more at {self._ms()}: no task is ready, no timer is set. "
+                        f"Waiting: {self.waiting() or 'nobody'}."
+                    )
+                continue
+            handle = ready.popleft()
+            if handle._cancelled:
+                continue
+            self.steps += 1
+            self._current = handle
+            before = len(ready)
+            try:
+                handle._context.run(handle._callback, *handle._args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                self.call_exception_handler(
+                    {"message": f"Exception in callback {handle!r}", "exception": error, "handle": handle}
                 )
-            return
-        handle = ready.popleft()
-        if handle._cancelled:
-            return
-        self.steps += 1
-        self._current = handle
-        before = len(ready)
-        handle._run()
-        if len(ready) > before + 1:
-            self._order_cancellations(len(ready) - before)
-        if self.steps - self._budget_from > self._budget:
-            self._check_progress()
+            if len(ready) > before + 1:
+                self._order_cancellations(len(ready) - before)
+            if self.steps - self._budget_from > self._budget:
+                self._check_progress()
 
     def stuck_at(self, frames: list[FrameType]) -> None:
         """Called by the watchdog: the callback that runs now takes too long. The run ends with the error as
@@ -326,7 +430,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
             self._look_around()
             return
         names = Counter[str]()
-        ready = self._ready_handles
+        ready = self._ready
         for _ in range(CENSUS):
             if not ready:
                 break

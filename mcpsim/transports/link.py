@@ -1,11 +1,13 @@
 """The in-process pair: bytes from a client to a server and back, with latency and faults, recorded.
 
-The link carries bytes, not messages: a broken frame is possible and arrives as it is. It is plain anyio and
-knows nothing of the loop under it; a clock in whole microseconds is handed in.
+The link carries bytes, not messages: a broken frame is possible and arrives as it is. A receiver waits on a
+future of asyncio: an event of anyio takes longer than all the rest of the way. Nothing else is known here of
+the loop; a clock in whole microseconds is handed in.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections import deque
@@ -104,6 +106,7 @@ class Wiring:
     Attributes:
         set_alarm: wakes a reader when something arrives. A timeout of anyio would do it too, and take longer
             than all the rest of the way.
+        is_quiet: tells whether nobody but who asks has anything to do at this moment.
     """
 
     clock: Clock
@@ -112,6 +115,11 @@ class Wiring:
     transport: Transport
     plan: FaultPlan
     seed: int | str
+    is_quiet: Callable[[], bool] = lambda: False
+    _latency_us: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._latency_us = round(self.transport.latency_ms * 1000)
 
     def travel_us(self, label: str, what: str) -> int:
         """How long something is on its way, in microseconds.
@@ -123,10 +131,10 @@ class Wiring:
             what: the message, by the key that `Keys` gives it, or what else travels, such as the end.
         """
         transport = self.transport
-        travel = transport.latency_ms
-        if transport.jitter_ms:
-            travel += Random(f"{self.seed}:{label}:{what}").random() * transport.jitter_ms
-        return round(travel * 1000)
+        if not transport.jitter_ms:
+            return self._latency_us
+        drawn = Random(f"{self.seed}:{label}:{what}").random()
+        return round((transport.latency_ms + drawn * transport.jitter_ms) * 1000)
 
 
 class Keys:
@@ -194,7 +202,7 @@ class Pipe:
     _last_due_us: int = 0
     _moment_us: int = 0
     _burst: int = 0
-    _wake: anyio.Event | None = None
+    _wake: asyncio.Future[None] | None = None
     _alarm: Alarm | None = None
     _finished: bool = False
     _broken: str = ""
@@ -223,14 +231,13 @@ class Pipe:
         if now_us != self._moment_us:
             self._moment_us, self._burst = now_us, 0
         self._burst += 1
-        due_us = now_us + wiring.travel_us(self.label, self._key(data, head))
+        # Where nothing is drawn, nobody asks what the message is.
+        key = self.keys.next(self._body(data, head)) if wiring.transport.jitter_ms else ""
+        due_us = now_us + wiring.travel_us(self.label, key)
         if wiring.plan:
             self._put_with_faults(Parcel(due_us, frame, data, head))
         else:
             self._enqueue(Parcel(due_us, frame, data, head))
-
-    def _key(self, data: bytes, head: HttpHead | HttpRequest | None) -> str:
-        return self.keys.next(self._body(data, head)) if self.wiring.transport.jitter_ms else ""
 
     def _body(self, data: bytes, head: HttpHead | HttpRequest | None) -> bytes:
         return message_bytes(data, None if head is None else plain_head(head), http=self.exchange > 0)
@@ -309,6 +316,13 @@ class Pipe:
 
     def _enqueue(self, parcel: Parcel, *, overtaken: bool = False) -> None:
         at = len(self._parcels)
+        if not at and parcel.due_us >= self._last_due_us:
+            # By far the most common: nothing is on its way.
+            if not overtaken:
+                self._last_due_us = parcel.due_us
+            self._parcels.append(parcel)
+            self._wake_in_time()
+            return
         if not overtaken:
             parcel.due_us = self._last_due_us = max(parcel.due_us, self._last_due_us)
             # Only what a fault holds back is due later than this one, and it is at the end.
@@ -338,13 +352,17 @@ class Pipe:
                 if frame:
                     self._lose(frame, why)
         self._parcels.clear()
-        if self._wake is not None:
-            self._wake.set()
+        self._ring()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is on its way."""
         return not self._parcels
+
+    @property
+    def is_free(self) -> bool:
+        """Whether `send` would neither wait nor raise."""
+        return not self._broken and self._burst < BURST
 
     @property
     def is_broken(self) -> bool:
@@ -363,16 +381,18 @@ class Pipe:
                 raise ConnectionClosed(f"The connection is gone: {self._broken}.")
             if self._parcels and self._parcels[0].due_us <= self.wiring.clock():
                 break
-            self._wake = anyio.Event()
+            self._wake = asyncio.get_running_loop().create_future()
             self._wake_in_time()
             try:
-                await self._wake.wait()
+                await self._wake
             finally:
                 self._wake = None
                 if self._alarm is not None:
                     self._alarm.cancel()
                     self._alarm = None
         parcel = self._parcels.popleft()
+        # Whoever sent it has given control back, for the receiver runs in another task.
+        self._burst = 0
         if not parcel.frame:
             raise anyio.EndOfStream
         self.wiring.recorder.delivered(
@@ -404,7 +424,15 @@ class Pipe:
             self._alarm.cancel()
             self._alarm = None
         if self._parcels:
-            self._alarm = self.wiring.set_alarm(self._parcels[0].due_us, self._wake.set)
+            self._alarm = self.wiring.set_alarm(self._parcels[0].due_us, self._ring_alarm)
+
+    def _ring_alarm(self) -> None:
+        self._alarm = None
+        self._ring()
+
+    def _ring(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
 
     def _lose(self, frame: int, why: str) -> None:
         self.wiring.recorder.dropped(
@@ -449,9 +477,25 @@ class End:
     _closed: bool = False
 
     async def send(self, data: bytes) -> None:
-        if self.outgoing.is_broken or self._closed:
+        pipe = self.outgoing
+        if pipe.is_broken or self._closed:
             raise ConnectionClosed("The connection is gone: nobody reads any more.")
-        await self.outgoing.send(data)
+        await pipe.send(data)
+
+    def send_now(self, data: bytes) -> bool:
+        """Send without waiting; False, and nothing is sent, where `send` would have to wait or to raise."""
+        pipe = self.outgoing
+        if self._closed or not pipe.is_free:
+            return False
+        pipe.put(data)
+        return True
+
+    def is_quiet(self) -> bool:
+        """Whether nothing else can happen at this moment, and nothing is on its way here.
+
+        What a task of its own would do now, and would do at once, can as well be done by whoever asks.
+        """
+        return self.incoming.is_empty and self.incoming.wiring.is_quiet()
 
     async def receive(self) -> bytes:
         return (await self.incoming.get()).data

@@ -21,12 +21,12 @@ def frame(data: bytes) -> bytes:
             first; a reader that takes either for the end of a line breaks on the second. JSON needs
             neither: inside strings they are escaped.
     """
-    for byte, name in ((b"\n", "newline"), (b"\r", "carriage return")):
-        at = data.find(byte)
-        if at >= 0:
-            raise FramingError(
-                f"A stdio message is one line, and there is a {name} at byte {at}; write the JSON without it."
-            )
+    if b"\n" in data or b"\r" in data:
+        byte, name = (b"\n", "newline") if b"\n" in data else (b"\r", "carriage return")
+        raise FramingError(
+            f"A stdio message is one line, and there is a {name} at byte {data.find(byte)}; write the JSON "
+            "without it."
+        )
     return data + b"\n"
 
 
@@ -54,6 +54,14 @@ class LineReader:
         A line of more than `max_bytes` gives one FramingError, as soon as it is too long, and the rest
         of it is thrown away. The work is in proportion to the bytes, also when they come one by one.
         """
+        size = len(chunk)
+        if (
+            size
+            and chunk.find(b"\n") == size - 1 <= self._max_bytes
+            and not (self._buffer or self._discarding)
+        ):
+            # By far the most common: the chunk is one line.
+            return [chunk[:-2] if chunk.endswith(b"\r\n") else chunk[:-1]]
         lines: list[bytes | FramingError] = []
         first, *others = chunk.split(b"\n")
         if not others:
