@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from tests.interop.serving import serving
 
 HERE = Path(__file__).parent
 REPORTS = pytest.StashKey[list[Report]]()
+RESULTS = "mcpsim-conformance-results"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -20,9 +21,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for report in config.stash.get(REPORTS, []):
-        terminalreporter.section(f"conformance: {report.leg}, {report.revision}")
-        terminalreporter.write_line(report.table())
+    if reports := config.stash.get(REPORTS, []):
+        terminalreporter.section("conformance")
+        for report in reports:
+            terminalreporter.write_line(report.summary())
+        terminalreporter.write_line(f"All checks: {config.cache.mkdir(RESULTS)}/*.txt")
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +37,7 @@ def suite(pytestconfig: pytest.Config) -> Suite:
 @pytest.fixture(scope="session")
 def results(pytestconfig: pytest.Config) -> Path:
     """Where the suite's own files and our reports are kept until the next run."""
-    return pytestconfig.cache.mkdir("mcpsim-conformance-results")
+    return pytestconfig.cache.mkdir(RESULTS)
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +48,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def keep(pytestconfig: pytest.Config, results: Path):
+def keep(pytestconfig: pytest.Config, results: Path) -> Callable[[Report], Report]:
     """Show a report at the end, and keep it as a file."""
 
     def keep(report: Report) -> Report:

@@ -88,6 +88,12 @@ class Outcome:
             return "not played"
         return "warned" if "WARNING" in statuses else "passed"
 
+    def line(self) -> str:
+        """The verdict and the name."""
+        return f"  {self.verdict:<10} {self.scenario}" + (
+            "" if self.scored else f" (not scored: {self.reason})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -115,16 +121,25 @@ class Report:
 
     def table(self) -> str:
         """One line for each scenario, and one for each fault."""
-        passed = sum(one.verdict == "passed" for one in self.required)
-        lines = [f"{self.leg}, {self.revision}: {passed} of {len(self.required)} required scenarios passed"]
+        lines = [self._headline()]
         for outcome in (*self.required, *self.unscored):
             good = sum(check.status == "SUCCESS" for check in outcome.checks)
-            name = outcome.scenario + ("" if outcome.scored else f" (not scored: {outcome.reason})")
-            lines.append(f"  {outcome.verdict:<10} {name}: {good} checks passed")
+            lines.append(f"{outcome.line()}: {good} checks passed")
             lines += [f"      {check.status} {check.id}: {check.message}" for check in outcome.faults]
-        if self.out_of_scope:
-            lines.append(f"  not built  {len(self.out_of_scope)} scenarios about OAuth")
-        return "\n".join(lines)
+        return "\n".join((*lines, *self._not_built()))
+
+    def summary(self) -> str:
+        """What has not passed, without the details."""
+        left = (one for one in (*self.required, *self.unscored) if one.verdict != "passed")
+        return "\n".join((self._headline(), *(one.line() for one in left), *self._not_built()))
+
+    def _headline(self) -> str:
+        passed = sum(one.verdict == "passed" for one in self.required)
+        return f"{self.leg}, {self.revision}: {passed} of {len(self.required)} required scenarios passed"
+
+    def _not_built(self) -> tuple[str, ...]:
+        number = len(self.out_of_scope)
+        return (f"  not built  {number} scenarios about OAuth",) if number else ()
 
 
 def _is_out_of_scope(outcome: Outcome) -> bool:
