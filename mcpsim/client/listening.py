@@ -297,7 +297,9 @@ class Listener(Methods):
             subscription.over.set()
 
     async def _close(self, subscription: Subscription) -> None:
-        subscription.scope.cancel()
+        # Where it has ended, the result may be right behind: see `_take_end`.
+        if not subscription.ended:
+            subscription.scope.cancel()
         with anyio.CancelScope(shield=True):
             await subscription.over.wait()
         del self._subscriptions[subscription.id]
