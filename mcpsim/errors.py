@@ -19,6 +19,9 @@ UNSUPPORTED_VERSION: Final = -32022
 RESOURCE_NOT_FOUND: Final = -32002
 URL_ELICITATION_REQUIRED: Final = -32042
 
+#: The codes that the specification keeps for itself, whether it gives them a meaning or not.
+RESERVED_CODES: Final = range(-32099, -32019)
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:

@@ -24,11 +24,14 @@ from mcpsim.eras.capabilities import missing_capabilities
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.revisions import LATEST_MODERN, MODERN_REVISIONS
 from mcpsim.errors import (
+    ERROR_CODES,
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
+    RESERVED_CODES,
+    RESOURCE_NOT_FOUND,
     UNSUPPORTED_VERSION,
     ProtocolError,
 )
@@ -216,7 +219,32 @@ async def run_handler(visit: Visit) -> dict[str, Any]:
     """Run the handler; the result says `resultType`, who answered, and (where required) how long it keeps."""
     if visit.route is None:
         raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {visit.request.method}")
-    return complete(await visit.route.run(visit.context, visit.arguments), visit)
+    try:
+        result = await visit.route.run(visit.context, visit.arguments)
+    except ProtocolError as error:
+        _check_code(error.code)
+        raise
+    return complete(result, visit)
+
+
+def _check_code(code: int) -> None:
+    """Whatever a handler raises goes on the wire, and some codes must not.
+
+    Raises:
+        ValueError: an earlier revision used the code, or the specification keeps it and gives it no meaning;
+            that is a fault of the server.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-codes
+    """
+    row = ERROR_CODES.get(code)
+    if row is not None and "modern" not in row.eras:
+        instead = "raise ResourceNotFound" if code == RESOURCE_NOT_FOUND else "ask with elicit_url"
+        raise ValueError(f"{code} {row.name} must not be sent in the modern protocol; {instead} instead")
+    if row is None and code in RESERVED_CODES:
+        raise ValueError(
+            f"the code {code} is kept for the specification, which gives it no meaning; take one outside of "
+            "-32768 to -32000"
+        )
 
 
 def forget(visit: Visit) -> None:
@@ -345,8 +373,8 @@ def _naming_versions(error: ProtocolError, supported: tuple[str, ...]) -> Protoc
     data = {"supported": list(supported), **given}
     return ProtocolError(
         error.code,
-        f"{error.message} There is no initialize in the modern protocol; this server speaks "
-        f"{', '.join(supported)}.",
+        f"{error.message.removesuffix('.')}. There is no initialize in the modern protocol; this server "
+        f"speaks {', '.join(supported)}.",
         data,
     )
 

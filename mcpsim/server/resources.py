@@ -88,8 +88,9 @@ class Hints:
 
 def check_hints(ttl_ms: int, cache_scope: str) -> None:
     """Raises ValueError where a hint for caches is out of its range."""
-    if ttl_ms < 0:
-        raise ValueError(f"ttl_ms must be 0 or more milliseconds, not {ttl_ms}.")
+    given: Any = ttl_ms
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise ValueError(f"ttl_ms must be 0 or more whole milliseconds, not {ttl_ms!r}.")
     if cache_scope not in CACHE_SCOPES:
         raise ValueError(f"cache_scope must be one of {', '.join(CACHE_SCOPES)}, not {cache_scope!r}.")
 

@@ -24,7 +24,7 @@ from talking import (
     talk,
 )
 
-from mcpsim import Context, McpSimError, Server, ToolError
+from mcpsim import Context, McpSimError, ProtocolError, Server, ToolError
 from mcpsim.eras.modern import Visit, admit, complete, forget
 from mcpsim.messages import CLIENT_CAPABILITIES, SERVER_INFO, Request
 
@@ -120,10 +120,52 @@ def test_cache_hints_are_what_the_server_was_told(scope: str) -> None:
     assert (result["ttlMs"], result["cacheScope"]) == (0, scope)
 
 
-@pytest.mark.parametrize("settings", [{"ttl_ms": -1}, {"cache_scope": "shared"}])
+@pytest.mark.parametrize(
+    "settings", [{"ttl_ms": -1}, {"ttl_ms": 1.5}, {"ttl_ms": True}, {"cache_scope": "shared"}]
+)
 def test_cache_hints_that_the_protocol_does_not_have(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         Server("desk", **settings)
+
+
+def failing(code: int) -> Server:
+    """A server whose handlers answer with an error of this code."""
+    server = Server("failing")
+
+    def fail() -> str:
+        raise ProtocolError(code, "No.")
+
+    server.tool("fail")(fail)
+    server.prompt("fail")(fail)
+    server.resource("test:fail")(fail)
+    return server
+
+
+ASKED = [
+    ("tools/call", {"name": "fail"}),
+    ("prompts/get", {"name": "fail"}),
+    ("resources/read", {"uri": "test:fail"}),
+]
+
+
+@pytest.mark.parametrize(("method", "params"), ASKED)
+@pytest.mark.parametrize("code", [-32002, -32042, -32023, -32050, -32099])
+def test_a_code_that_must_not_be_sent_becomes_an_internal_error(
+    code: int, method: str, params: dict[str, Any]
+) -> None:
+    """Codes of earlier revisions, and codes that the specification keeps without giving them a meaning.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-codes
+    """
+    talked = talk(failing(code), modern(1, method, params))
+    assert talked.answer(1)["error"] == {"code": -32603, "message": "Internal error"}
+    assert any(str(code) in note for note in talked.notes)
+
+
+@pytest.mark.parametrize("code", [-32600, -32602, -32603, -32021, -32019, -32000, -32100, -1, 7])
+def test_any_other_code_of_a_handler_is_sent_as_it_is(code: int) -> None:
+    method, params = ASKED[0]
+    assert talk(failing(code), modern(1, method, params)).answer(1)["error"]["code"] == code
 
 
 def visit(method: str) -> Visit:
