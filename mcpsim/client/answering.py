@@ -29,8 +29,9 @@ from mcpsim.errors import (
     UnexpectedResponse,
 )
 from mcpsim.messages import ErrorResponse, Request, Response
-from mcpsim.utilities.elicitation import faults_of_content, is_form, missing_fields, with_defaults
-from mcpsim.utilities.sampling import fault_of_messages
+from mcpsim.messages.envelopes import show_text
+from mcpsim.utilities.elicitation import faults_of_content, is_form, is_url, missing_fields, with_defaults
+from mcpsim.utilities.sampling import fault_of_sampling
 
 Roots = Sequence[mcp_types.Root | Mapping[str, Any] | str]
 Callback = Callable[[Any], Any]
@@ -177,9 +178,10 @@ class Answerer:
             try:
                 responses[key] = await self.answer(method, params, version)
             except Unanswerable as error:
+                why = error.message.removesuffix(".")
                 raise UnexpectedResponse(
-                    f"The input request {key!r} ({method}) cannot be answered: {error.message} A server asks "
-                    "only for what the client declared with the request."
+                    f"The input request {key!r} ({method}) cannot be answered: {why}. A server asks only for "
+                    "what the client declared with the request."
                 ) from error
         return responses
 
@@ -193,6 +195,8 @@ class Answerer:
         if callback is None:
             mode = "url" if by_url else "form"
             raise Unanswerable(INVALID_PARAMS, f"{ELICIT}: this client did not declare the mode {mode!r}.")
+        if by_url and not is_url(raw["url"]):
+            raise Unanswerable(INVALID_PARAMS, f"{ELICIT}: {show_text(raw['url'])} is no valid URL.")
         schema: Any = raw.get("requestedSchema")
         if not by_url and not is_form(schema):
             raise Unanswerable(
@@ -262,7 +266,7 @@ class Answerer:
             raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {SAMPLE}")
         if not self._sampling_tools and ("tools" in raw or "toolChoice" in raw):
             raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: this client did not declare sampling.tools.")
-        fault = fault_of_messages(raw["messages"])
+        fault = fault_of_sampling(raw)
         if fault:
             raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: {fault}")
         written = await _called(self._sample, params)

@@ -15,8 +15,15 @@ from pydantic import BaseModel, ValidationError
 
 from mcpsim.eras.asking import AskingRules, parse_question, parse_response, rules_of
 from mcpsim.errors import McpSimError
-from mcpsim.utilities.elicitation import check_form, faults_of_content, form_of, is_uri, missing_fields
-from mcpsim.utilities.sampling import fault_of_messages
+from mcpsim.utilities.elicitation import (
+    check_form,
+    faults_of_content,
+    form_of,
+    is_url,
+    missing_fields,
+    names_user,
+)
+from mcpsim.utilities.sampling import fault_of_sampling
 
 ELICIT: Final = "elicitation/create"
 SAMPLE: Final = "sampling/createMessage"
@@ -64,7 +71,7 @@ class InputRequest:
         if self.method == SAMPLE:
             if not rules.sampling_tools and ("tools" in params or "toolChoice" in params):
                 raise McpSimError(f"{version} has no tools in sampling.")
-            fault = fault_of_messages(params["messages"])
+            fault = fault_of_sampling(params)
             if fault:
                 raise ValueError(f"sampling: {fault}")
         try:
@@ -148,12 +155,16 @@ def url(message: str, url: str, *, elicitation_id: str = "") -> InputRequest:
         elicitation_id: its name, for the one revision that has these (2025-11-25); made where it is empty.
 
     Raises:
-        ValueError: that is no URL.
+        ValueError: that is no URL, or one with a user and perhaps a password in it.
 
     https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-elicitation-requests
+    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#safe-url-handling
     """
-    if not is_uri(url):
+    if not is_url(url):
         raise ValueError(f"An elicitation by URL needs a valid URL, not {url!r}.")
+    if names_user(url):
+        # What is in front of the @ is not repeated: this text may end up in a log.
+        raise ValueError("The URL of an elicitation must not let in whoever has it: leave out the user.")
     params = {"mode": "url", "message": message, "url": url}
     if elicitation_id:
         params["elicitationId"] = elicitation_id

@@ -411,6 +411,30 @@ _FORMAT_NAMES: Final[Mapping[str, str]] = {
 }
 
 
+_WEB: Final = re.compile(r"https?:", re.ASCII | re.IGNORECASE)
+_WEB_URL: Final = re.compile(
+    r"https?://(?:[^/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(?::([0-9]*))?(?:[/?#].*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_USER: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@", re.ASCII)
+_LARGEST_PORT: Final = 65_535
+
+
+def is_url(value: str) -> bool:
+    """Whether a text is a URL that somebody can be sent to: a URI, and on the web one with a host."""
+    if not is_uri(value):
+        return False
+    if _WEB.match(value) is None:
+        return True
+    match = _WEB_URL.fullmatch(value)
+    return match is not None and (len(match[1] or "") <= 5 and int(match[1] or "0") <= _LARGEST_PORT)
+
+
+def names_user(value: str) -> bool:
+    """Whether a URL holds the name, or name and password, of whoever it lets in."""
+    return _USER.match(value) is not None
+
+
 def is_uri(value: str) -> bool:
     """Whether a text is an absolute URI, as far as one can see without asking anybody."""
     return _HAS_FORMAT["uri"](value)

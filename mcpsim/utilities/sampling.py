@@ -1,13 +1,31 @@
-"""The rules for the messages of a sampling request, which both sides check.
+"""The rules for a sampling request that no type can tell, which both sides check.
 
 https://modelcontextprotocol.io/specification/2026-07-28/client/sampling#message-content-constraints
+https://modelcontextprotocol.io/specification/2026-07-28/client/sampling#capability-priorities
 https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
+
+PRIORITIES: Final = ("costPriority", "speedPriority", "intelligencePriority")
+
+
+def fault_of_sampling(params: Mapping[str, Any]) -> str:
+    """What is wrong with the parameters of `sampling/createMessage`, as a sentence; "" where nothing is.
+
+    Args:
+        params: parameters that the schema has nothing against, but for the ranges of numbers.
+    """
+    preferences: Any = params.get("modelPreferences")
+    if isinstance(preferences, Mapping):
+        for name in PRIORITIES:
+            value: Any = cast("Mapping[str, Any]", preferences).get(name, 0)
+            if isinstance(value, int | float) and not 0 <= value <= 1:
+                return f"modelPreferences.{name} must be from 0 to 1, not {value}."
+    return fault_of_messages(params["messages"])
 
 
 def fault_of_messages(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -48,6 +48,22 @@ def refused(answerer: Answerer, method: str, params: Any = None, version: str = 
     return raised.value
 
 
+@VERSIONS
+@pytest.mark.parametrize("url", ["", "not a url", "https://", "http://[::1"])
+def test_nobody_is_sent_to_what_is_no_url(version: str, url: str) -> None:
+    asked: list[Any] = []
+    error = refused(Answerer(elicit_url=asked.append), "elicitation/create", visit(version, url=url), version)
+    assert (error.code, asked) == (-32602, [])
+
+
+@VERSIONS
+def test_a_priority_beyond_1_is_refused(version: str) -> None:
+    params = {**HELLO, "modelPreferences": {"costPriority": 1.5}}
+    error = refused(Answerer(sample=lambda params: "Hi"), "sampling/createMessage", params, version)
+    assert error.code == -32602
+    assert "costPriority" in error.message
+
+
 # What is declared
 
 

@@ -535,10 +535,30 @@ def test_a_visit_has_a_name_in_one_revision_and_is_told_when_it_is_done(transpor
     assert (modern_.text, modern_.said) == ("accept", [])
 
 
-@pytest.mark.parametrize("url", ["", "example.com", "/pay", "https://exa mple.com", "https:"])
+@pytest.mark.parametrize(
+    "url", ["", "example.com", "/pay", "https://exa mple.com", "https:", "https://", "http://[::1"]
+)
 def test_a_visit_needs_a_url(url: str) -> None:
     with pytest.raises(ValueError, match="valid URL"):
         Context.url("Pay.", url)
+
+
+def test_the_url_of_a_visit_lets_nobody_in() -> None:
+    with pytest.raises(ValueError, match="must not let in") as raised:
+        Context.url("Pay.", "https://ann:secret@example.com/pay")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["costPriority", "speedPriority", "intelligencePriority"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, 5])
+def test_the_priorities_of_a_model_are_from_0_to_1(name: str, value: float) -> None:
+    async def write(context: Context) -> str:
+        with pytest.raises(ValueError, match=f"{name} must be from 0 to 1"):
+            await context.sample("Hi", max_tokens=5, modelPreferences={name: value})
+        await context.sample("Hi", max_tokens=5, modelPreferences={name: 1})
+        return "written"
+
+    assert ask(write, "modern", "stdio", answering(createMessage=WRITTEN)).text == "written"
 
 
 @BOTH

@@ -20,8 +20,10 @@ from mcpsim.utilities.elicitation import (
     form_of,
     is_form,
     is_uri,
+    is_url,
     kind_of,
     missing_fields,
+    names_user,
     options_of,
     with_defaults,
 )
@@ -392,6 +394,48 @@ def test_the_calendar(year: int) -> None:
 def test_a_uri_is_absolute() -> None:
     assert is_uri("https://example.com/a?b=c#d")
     assert not is_uri("//example.com/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com",
+        "HTTP://example.com:8080/a?b#c",
+        "http://[::1]:80/",
+        "http://localhost",
+        "app:open/1",
+        "https://example.com:/",
+        "https://user@example.com/",
+        "https://example.com?q=@",
+    ],
+)
+def test_a_url_leads_somewhere(url: str) -> None:
+    assert is_url(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https:",
+        "https://",
+        "https:///a",
+        "http://:80/",
+        "http://[::1",
+        "http://a:99999/",
+        "http://a:b/",
+        "/a",
+        "",
+    ],
+)
+def test_a_url_that_leads_nowhere(url: str) -> None:
+    assert not is_url(url)
+
+
+def test_a_url_may_name_a_user() -> None:
+    assert names_user("https://ann@example.com/")
+    assert names_user("https://ann:secret@example.com")
+    assert not names_user("https://example.com/@ann")
+    assert not names_user("https://example.com?to=ann@example.com")
 
 
 def test_a_model_that_has_no_schema_is_refused() -> None:
