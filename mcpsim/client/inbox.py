@@ -155,7 +155,8 @@ class Inbox:
     async def _take_progress(self, params: Mapping[str, Any]) -> None:
         token: Any = params.get("progressToken")
         followed = self._tokens.get(token) if is_progress_token(token) else None
-        if followed is None:
+        # The answer may be here, and the request not yet awake: it is no longer in flight.
+        if followed is None or followed.pending.done.is_set():
             self._scribe.note(
                 f"Ignored: progress for the token {token!r}, which no request in flight carries."
             )

@@ -25,12 +25,15 @@ from mcpsim.client.requesting import Requester
 from mcpsim.client.wire import Answer, OnProgress
 from mcpsim.eras import legacy
 from mcpsim.eras.asking import rules_of
+from mcpsim.eras.methods import METHODS
+from mcpsim.eras.methods import method as method_row
 from mcpsim.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     URL_ELICITATION_REQUIRED,
     McpSimError,
     ProtocolError,
+    UnexpectedResponse,
 )
 from mcpsim.messages import ErrorResponse, Notification, Request, RequestId, is_request_id
 
@@ -39,6 +42,9 @@ ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 
 CAPABILITY_OF: Final[Mapping[str, str]] = {ELICIT: "elicitation", SAMPLE: "sampling", LIST_ROOTS: "roots"}
+
+# https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests
+_MAY_ASK: Final = tuple(row.name for row in METHODS if row.may_ask)
 
 # How many questions of a legacy server may be open at once.
 MOST_QUESTIONS: Final = 100
@@ -230,6 +236,11 @@ class Questioned(Requester):
         first = await send(params)
         if first.get("resultType") != INPUT_REQUIRED or self.era != "modern":
             return first, params
+        row = method_row(method, self.version)
+        if row is not None and not row.may_ask:
+            raise UnexpectedResponse(
+                f"The result of {method} asks for input; only those of {', '.join(_MAY_ASK)} may."
+            )
         last = params
         unread = [first]
 

@@ -13,6 +13,7 @@ from talking import (
     FakeEndpoint,
     FakeServer,
     Response,
+    as_bytes,
     json_response,
     play,
     run,
@@ -360,6 +361,28 @@ def test_progress_that_cannot_be_used_is_noted(change: Any, heard: bool) -> None
     assert played.error is None
     assert len(seen) == heard
     assert any("Ignored: progress" in note for note in played.notes) != heard
+
+
+def test_progress_after_the_answer_is_of_no_request_in_flight() -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress#behavior-requirements"""
+    seen: list[Any] = []
+
+    def respond(message: Any) -> list[Any]:
+        params = {"progressToken": message["params"]["_meta"]["progressToken"]}
+        told = [
+            {"jsonrpc": "2.0", "method": "notifications/progress", "params": {**params, "progress": number}}
+            for number in (1, 2)
+        ]
+        # In one piece, so that the second is read before whoever waits for the answer wakes up.
+        pieces = [told[0], result(message, **COMPLETE, content=[]), told[1]]
+        return [b"".join(as_bytes(piece) + b"\n" for piece in pieces)]
+
+    async def story(client: Client) -> None:
+        await client.call_tool("a", on_progress=lambda *what: seen.append(what[0]))
+
+    played = play(story, FakeServer(respond))
+    assert (played.error, seen) == (None, [1])
+    assert any("no request in flight" in note for note in played.notes)
 
 
 # Only what was negotiated

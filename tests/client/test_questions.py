@@ -79,6 +79,25 @@ def test_a_request_is_sent_again_with_what_the_server_asks_for(transport: str, m
 
 
 @transports
+@pytest.mark.parametrize("method", ["tools/list", "server/discover", "completion/complete"])
+def test_only_some_methods_may_ask(transport: str, method: str) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests"""
+    asked: list[Any] = []
+    requests: dict[str, Any] = {
+        "tools/list": lambda client: client.list_tools(),
+        "server/discover": lambda client: client.discover(),
+        "completion/complete": lambda client: client.complete(
+            {"type": "ref/prompt", "name": "p"}, ("a", "b")
+        ),
+    }
+    played, far = talk_to(
+        requests[method], rounds({"inputRequests": {"who": form()}}), "modern", transport, elicit=asked.append
+    )
+    assert isinstance(played.error, UnexpectedResponse)
+    assert (asked, len(heard(far, method))) == ([], 1)
+
+
+@transports
 def test_several_questions_and_several_rounds(transport: str) -> None:
     asked = (
         {"inputRequests": {"who": form(), "what": {"method": "sampling/createMessage", "params": SAMPLE}}},
