@@ -97,7 +97,8 @@ class AsgiApp:
 
         Subscriptions get their result, standing streams of legacy clients end. Every other request may
         finish; what does not in time is stopped, and answered with 503 or the end of its stream. Meanwhile
-        every new request is answered with 503.
+        every new request is answered with 503. At the end no session is left: the server may be served
+        elsewhere, and must not tell this endpoint of what changes.
 
         Args:
             within_s: how long requests may take to finish, in seconds.
@@ -115,6 +116,7 @@ class AsgiApp:
                 visit.give_up()
             await self._no_visits_within(_LAST_WORDS_S)
         finally:
+            self._serving.close()
             self._closing = False
 
     async def _no_visits_within(self, seconds: float) -> None:

@@ -113,6 +113,17 @@ class HttpServing:
         """
         return self._subscriptions.end_all(reason)
 
+    def close(self) -> None:
+        """End all that the endpoint keeps for its clients, in order of their beginning.
+
+        Subscriptions end in good order (modern); sessions end with what is in work for them, and with their
+        standing streams (legacy). Nothing of the endpoint listens at the server's `changes` any more, as soon
+        as the tasks that serve its subscriptions have run. What comes later is answered as by an endpoint
+        that has just begun.
+        """
+        self.end_subscriptions()
+        self._sessions.close()
+
     async def ask(
         self,
         session: str,

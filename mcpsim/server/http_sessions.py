@@ -224,6 +224,14 @@ class HttpSessions:
             self._sessions.pop(oldest).close()
         self._changed()
 
+    def close(self) -> None:
+        """End all sessions, in order of their beginning."""
+        if not self._sessions:
+            return
+        while self._sessions:
+            self._sessions.pop(next(iter(self._sessions))).close()
+        self._changed()
+
     def _note_change(self, found: HttpSession, before: object) -> None:
         if found.served.session.mark != before:
             self._changed()

@@ -74,6 +74,14 @@ class StdioServing:
 
     async def run(self) -> None:
         """Serve until the client closes our input; then stop what is in work and close our output."""
+        try:
+            await self._read()
+        finally:
+            # Also where somebody stops us: a session that listens on would be told of changes for ever.
+            self._served.close()
+        await self._stream.aclose()
+
+    async def _read(self) -> None:
         lines = LineReader()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
@@ -92,7 +100,6 @@ class StdioServing:
             self._tasks = None
             if remembered:
                 self._scribe.state({})
-        await self._stream.aclose()
 
     async def _send(self, data: bytes) -> None:
         await self._stream.send(frame(data))

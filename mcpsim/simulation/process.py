@@ -173,7 +173,8 @@ class HttpProcess(Process):
         self._endpoint = begin(self.scribe())
 
     def close(self) -> None:
-        """The run is over."""
+        """The run is over; how it is cleared away is no part of it."""
+        self.life.alive = False
         self._endpoint.close()
 
     def _start_again(self) -> None:

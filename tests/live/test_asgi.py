@@ -358,3 +358,60 @@ def test_it_is_no_websocket(app: AsgiApp) -> None:
     assert said == [{"type": "websocket.close"}]
     with pytest.raises(ValueError, match="serves HTTP, not 'telepathy'"):
         anyio.run(app, {"type": "telepathy"}, receive, send)
+
+
+def changing_desk() -> Server:
+    server = Server("desk", list_changed=True, subscribe=True)
+
+    @server.resource("file:///a")
+    def a() -> str:
+        return "a"
+
+    return server
+
+
+def test_nobody_listens_at_a_server_that_is_not_served_any_more() -> None:
+    server = changing_desk()
+    application = asgi_app(server)
+    listening: list[int] = []
+
+    async def open_session() -> dict[str, str]:
+        opened = await visit(INITIALIZE).to(application)
+        session = {
+            "mcp-session-id": opened.response_headers["mcp-session-id"],
+            "mcp-protocol-version": LEGACY,
+        }
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        assert (await visit(ready, headers=session).to(application)).status == 202
+        return session
+
+    subscribe = {
+        "jsonrpc": "2.0",
+        "id": "s",
+        "method": "subscriptions/listen",
+        "params": {"_meta": META, "notifications": {"resourceSubscriptions": ["file:///a"]}},
+    }
+    modern = {"mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen"}
+
+    async def main() -> None:
+        session = await open_session()
+        standing = visit(method="GET", headers={**session, "accept": "text/event-stream"})
+        subscription = visit(subscribe, headers=modern)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(standing.to, application)
+            tasks.start_soon(subscription.to, application)
+            while not (standing.sent and subscription.sent):
+                await anyio.sleep(0.001)
+            listening.append(len(server.changes))
+            await application.shut_down(1)
+            listening.append(len(server.changes))
+        assert subscription.body.count(b'"result"') == 1
+        server.resource_updated("file:///a")
+        # The application takes requests again, and the session is over.
+        ping = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
+        assert (await visit(ping, headers=session).to(application)).status == 404
+        await open_session()
+        listening.append(len(server.changes))
+
+    anyio.run(main)
+    assert listening == [2, 0, 1]

@@ -11,9 +11,23 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from talking import Endpoint, Reply, call, headers_for, legacy, modern, notification, run
+from talking import (
+    Endpoint,
+    Feed,
+    Reply,
+    call,
+    headers_for,
+    legacy,
+    modern,
+    notification,
+    opening,
+    run,
+    tokens,
+)
 
 from mcpsim import Context, Server
+from mcpsim.recording import Recorder, Scribe
+from mcpsim.server import StdioServing
 from mcpsim.server.http_streams import MAX_STREAMS, close_early
 from mcpsim.transports.http import SseEvent, SseReader
 
@@ -707,3 +721,57 @@ def test_a_connection_that_was_closed_early_is_kept_alive_no_longer() -> None:
 def test_settings_that_make_no_sense(given: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         Endpoint(desk(), **given)
+
+
+# The end of an endpoint
+
+
+def test_an_endpoint_can_be_closed_with_all_that_it_keeps() -> None:
+    server = desk()
+    endpoint = Endpoint(server)
+    heard: list[int] = []
+
+    async def main() -> tuple[Reply, Reply, Reply, Reply]:
+        headers = await endpoint.open()
+        standing, subscribed, working = Reply(), Reply(), Reply()
+        listen = modern("s", "subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: endpoint.ask(headers=headers, method="GET", reply=standing))
+            tasks.start_soon(lambda: endpoint.ask(listen, headers_for(listen), reply=subscribed))
+            slow = legacy(7, "tools/call", call("quiet", {"seconds": 100}))
+            tasks.start_soon(lambda: endpoint.ask(slow, headers, reply=working))
+            await anyio.sleep(1)
+            heard.append(len(server.changes))
+            endpoint.serving.close()
+            endpoint.serving.close()
+            await anyio.sleep(1)
+            heard.append(len(server.changes))
+        server.resource_updated("file:///a")
+        return standing, subscribed, working, await endpoint.ask(legacy(8, "ping"), headers)
+
+    standing, subscribed, working, later = run(main)
+    assert heard == [2, 0]
+    assert (standing.ended, values(standing)) == (True, [])
+    assert names(subscribed) == ["notifications/subscriptions/acknowledged", "result"]
+    assert (working.ended, values(working)) == (True, [])
+    assert later.status == 404
+    last = [event.detail for event in endpoint.recorder.events if event.kind == "state"][-1]
+    assert last == {}
+
+
+def test_a_line_that_is_given_up_does_not_go_on_listening() -> None:
+    server = desk()
+    heard: list[int] = []
+
+    async def main() -> None:
+        feed = Feed([*opening(), 100.0])
+        serving = StdioServing(server, feed, scribe=Scribe(Recorder(lambda: 0)), tokens=tokens())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serving.run)
+            await anyio.sleep(1)
+            heard.append(len(server.changes))
+            tasks.cancel_scope.cancel()
+        heard.append(len(server.changes))
+
+    run(main)
+    assert heard == [1, 0]
