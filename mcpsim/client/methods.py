@@ -15,6 +15,7 @@ from mcpsim.client.wire import OnProgress
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.modern import LOG_LEVELS
+from mcpsim.eras.revisions import COMPLETION_CONTEXT_REVISIONS, era_of
 from mcpsim.errors import ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import Notification
 
@@ -171,7 +172,8 @@ class Methods(ToolKeeper):
             ref: what the argument belongs to: `{"type": "ref/prompt", "name": ...}` or
                 `{"type": "ref/resource", "uri": ...}` with the URI template; or the model of one of them.
             argument: its name and what was typed so far: `("city", "Par")` or `{"name": ..., "value": ...}`.
-            context: the arguments that have a value already, by name.
+            context: the arguments that have a value already, by name; left out where the revision has no
+                place for them (before 2025-06-18).
 
         Raises:
             ProtocolError, RequestTimeout, ConnectionClosed, UnexpectedResponse, McpSimError: as `call_tool`.
@@ -181,8 +183,12 @@ class Methods(ToolKeeper):
         named = _members(ref) if isinstance(ref, BaseModel) else dict(ref)
         typed = {"name": argument[0], "value": argument[1]} if isinstance(argument, tuple) else dict(argument)
         params: dict[str, Any] = {"ref": named, "argument": typed}
-        if context is not None:
+        # A version that nobody here knows is written like the latest one.
+        knows_context = self.version in COMPLETION_CONTEXT_REVISIONS or era_of(self.version) is None
+        if context is not None and knows_context:
             params["context"] = {"arguments": dict(context)}
+        elif context:
+            self._scribe.note(f"The other arguments are left out: {self.version} has no place for them.")
         result = await self._ask("completion/complete", params)
         return cast("mcp_types.CompleteResult", self._parse("completion/complete", result))
 

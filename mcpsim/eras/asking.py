@@ -19,6 +19,7 @@ from mcp_types.methods import parse_client_result, parse_server_request
 from pydantic import BaseModel
 
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS, MODERN_REVISIONS
+from mcpsim.errors import McpSimError
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,36 @@ RULES: Final[Mapping[str, AskingRules]] = {
 def rules_of(version: str) -> AskingRules:
     """The rules of a revision; those of the latest one where nobody here knows it."""
     return RULES.get(version, RULES[LATEST_MODERN])
+
+
+def needed_capabilities(method: str, params: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """The client capabilities without which a question must not be put, as a capabilities object.
+
+    Args:
+        method, params: the question as it goes on the wire; "roots/list" and the like.
+
+    Raises:
+        McpSimError: the revision does not have it in this form.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#capabilities
+    https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#capabilities
+    """
+    rules = rules_of(version)
+    if method == "elicitation/create":
+        mode = "url" if params.get("mode") == "url" else "form"
+        if mode == "url" and not rules.url:
+            raise McpSimError(f"{version} has no elicitation by URL.")
+        return {"elicitation": {mode: {}} if rules.modes else {}}
+    if method == "sampling/createMessage":
+        needed: dict[str, Any] = {}
+        if "tools" in params or "toolChoice" in params:
+            if not rules.sampling_tools:
+                raise McpSimError(f"{version} has no tools in sampling.")
+            needed["tools"] = {}
+        if rules.context_capability and params.get("includeContext", "none") != "none":
+            needed["context"] = {}
+        return {"sampling": needed}
+    return {"roots": {}} if method == "roots/list" else {}
 
 
 def parse_question(method: str, version: str, params: Mapping[str, Any] | None) -> Any:

@@ -108,6 +108,10 @@ COMPLETIONS_CAPABILITY_REVISIONS: Final = _SINCE_2025_03_26
 # https://modelcontextprotocol.io/specification/2025-06-18/changelog
 COMPLETION_CONTEXT_REVISIONS: Final = _SINCE_2025_06_18
 
+# Where a progress notification may say in words what is being done.
+# https://modelcontextprotocol.io/specification/2025-03-26/changelog
+PROGRESS_MESSAGE_REVISIONS: Final = _SINCE_2025_03_26
+
 # Where a resource that is not there is an invalid parameter; before, it had a code of its own.
 # https://modelcontextprotocol.io/specification/2026-07-28/server/resources#error-handling
 # https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling

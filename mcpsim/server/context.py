@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import mcp_types
 from pydantic import BaseModel
 
-from mcpsim.eras.asking import rules_of
+from mcpsim.eras.asking import needed_capabilities, rules_of
 from mcpsim.eras.capabilities import declares, missing_capabilities
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.modern import LOG_LEVELS
-from mcpsim.eras.revisions import Era
+from mcpsim.eras.revisions import PROGRESS_MESSAGE_REVISIONS, Era
 from mcpsim.errors import (
     INVALID_REQUEST,
     MISSING_CLIENT_CAPABILITY,
@@ -128,7 +128,7 @@ class Context:
         Args:
             progress: how much is done; must grow with every call.
             total: how much there is, or None where that is not known.
-            message: what is being done, for people.
+            message: what is being done, for people; left out where the revision has no such member.
 
         Raises:
             ValueError: `progress` did not grow, or is not a finite number.
@@ -146,7 +146,7 @@ class Context:
         params: dict[str, Any] = {"progressToken": token, "progress": progress}
         if total is not None:
             params["total"] = total
-        if message is not None:
+        if message is not None and self.version in PROGRESS_MESSAGE_REVISIONS:
             params["message"] = message
         await self.notify("notifications/progress", params)
 
@@ -521,8 +521,12 @@ class Context:
         row = method_row(method, self.version)
         if row is None or row.kind != "request" or row.direction == "to_server":
             raise McpSimError(f"{method} is not a request that a server sends in {self.version}.")
-        if row.declared_by == "client" and not declares(self.capabilities, row.capability):
-            raise McpSimError(f"{method}: the client did not declare {row.capability} in initialize.")
+        missing = missing_capabilities(
+            needed_capabilities(method, params or {}, self.version), self.capabilities
+        )
+        if missing:
+            names = ", ".join(_dotted(missing))
+            raise McpSimError(f"{method}: the client did not declare {names} in initialize.")
         if self.silent:
             raise McpSimError(f"{method}: the request that this would belong to is over.")
         (answer,) = await self.questions([(method, params)], timeout_s)

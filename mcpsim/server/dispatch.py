@@ -174,8 +174,11 @@ class Dispatcher:
         flight = self.flights.get(id) if is_request_id(id) else None
         if flight is None:
             self.scribe.note(f"Nothing to cancel: no request with the id {id!r} is in work.")
-        else:
-            flight.cancel()
+            return
+        reason: Any = (message.params or {}).get("reason")
+        if isinstance(reason, str) and reason:
+            self.scribe.note(f"The client cancelled its request #{id}: {reason}")
+        flight.cancel()
 
     def cancel_all(self) -> None:
         """Stop all work, in request order."""

@@ -14,8 +14,9 @@ import anyio
 
 from mcpsim.eras import legacy
 from mcpsim.eras.capabilities import declares
-from mcpsim.eras.legacy import Action
-from mcpsim.errors import MalformedMessage, ProtocolError
+from mcpsim.eras.legacy import Action, Phase
+from mcpsim.eras.methods import method as method_row
+from mcpsim.errors import INVALID_PARAMS, MalformedMessage, McpSimError, ProtocolError
 from mcpsim.messages import (
     Batch,
     ErrorResponse,
@@ -29,6 +30,7 @@ from mcpsim.server.changes import Change, Listening
 from mcpsim.server.context import ASK_TIMEOUT_S, Asked, Context, Send
 from mcpsim.server.dispatch import Answer, Dispatcher, Flight, Questions, initialize_result, write_answer
 from mcpsim.server.operations.checking import check_params
+from mcpsim.server.resources import is_uri
 from mcpsim.utilities.subscriptions import CAPABILITY_OF, RESOURCE_UPDATED
 
 Work = Callable[[], Awaitable[Answer | None]]
@@ -40,7 +42,14 @@ def _set_level(session: legacy.Session, params: dict[str, Any]) -> None:
 
 
 def _subscribe(session: legacy.Session, params: dict[str, Any]) -> None:
-    session.subscribe(params["uri"])
+    # A resource may be subscribed to before it is there; what is no URI never will be.
+    # https://modelcontextprotocol.io/specification/2025-11-25/server/resources#security-considerations
+    uri = params["uri"]
+    if not is_uri(uri):
+        raise ProtocolError(
+            INVALID_PARAMS, f"resources/subscribe: params.uri must be an absolute URI, not {uri!r}."
+        )
+    session.subscribe(uri)
 
 
 def _unsubscribe(session: legacy.Session, params: dict[str, Any]) -> None:
@@ -147,6 +156,13 @@ class ServedSession:
             self._listening = self.dispatcher.server.changes.listen(self._tell)
         elif message.method == "notifications/cancelled":
             self.dispatcher.cancel(message)
+        else:
+            row = method_row(message.method, self.session.version)
+            if row is None or row.kind != "notification" or row.direction == "to_client":
+                self.dispatcher.scribe.note(
+                    f"Ignored: {message.method}. No client sends such a notification in "
+                    f"{self.session.version}."
+                )
 
     def _tell(self, change: Change) -> None:
         capability = CAPABILITY_OF.get(change.method)
@@ -166,8 +182,18 @@ class ServedSession:
             timeout_s: how long to wait, in seconds.
 
         Raises:
-            McpSimError, RequestTimeout, ProtocolError: as `Context.request`.
+            McpSimError: the session does not operate: before `notifications/initialized` a server sends no
+                request but a ping. Also as `Context.request`.
+            RequestTimeout, ProtocolError: as `Context.request`.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
         """
+        phase = self.session.phase
+        if phase is not Phase.OPERATING and not (phase is Phase.INITIALIZING and method == "ping"):
+            raise McpSimError(
+                f"{method}: the session is {phase}. A server sends requests once notifications/initialized "
+                "has come, a ping once initialize was answered, and nothing when it is over."
+            )
 
         async def send(data: bytes) -> None:
             self.unrelated(data)
@@ -191,7 +217,6 @@ class ServedSession:
             clock=dispatcher.clock,
             questions=ask,
             session=self.session,
-            silent=self.session.phase is not legacy.Phase.OPERATING,
         )
         return await context.request(method, params, timeout_s=timeout_s)
 
@@ -209,7 +234,7 @@ class ServedSession:
 
     def close(self) -> None:
         """The transport is closed: stop what is in work, in request order."""
-        self.session.phase = legacy.Phase.CLOSED
+        self.session.phase = Phase.CLOSED
         if self._listening is not None:
             self._listening.close()
         self.dispatcher.cancel_all()
