@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
 
 import mcp_types
 from pydantic import BaseModel
@@ -52,6 +52,19 @@ ASK_TIMEOUT_S: Final = 60.0
 # What is sent where a legacy client has not said what it wants; the choice is the server's.
 # https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotification
 UNASKED_LOG_LEVEL: Final = "info"
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A way to send that is a stream, and whose connection may be closed before the stream is at its end."""
+
+    async def __call__(self, data: bytes) -> None:
+        """Send."""
+        ...
+
+    async def close_early(self) -> bool:
+        """Close the connection; False where the client would not come back for the rest."""
+        ...
 
 
 @dataclass(slots=True)
@@ -206,6 +219,22 @@ class Context:
         """
         if not self.silent:
             await self.send(write_message(Notification(method, params)))
+
+    async def close_stream(self) -> bool:
+        """Close the connection that carries the answer before the answer is there; the work goes on.
+
+        The client asks for the rest after the time that it was told to wait, so that a long piece of work
+        holds no connection open. Elsewhere this does nothing: on stdio, under the modern protocol, in
+        revisions that do not know this, where streams cannot be resumed, and once the request is over.
+
+        Returns:
+            Whether the connection was closed.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+        """
+        if self.silent or not isinstance(self.send, Closable):
+            return False
+        return await self.send.close_early()
 
     # Questions to the client
 

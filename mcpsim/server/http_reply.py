@@ -50,6 +50,10 @@ class AnswerStream:
         self._scribe = scribe
         self._streaming = False
 
+    async def __call__(self, data: bytes) -> None:
+        """The same as `event`: a stream is what a handler sends its messages with."""
+        await self.event(data)
+
     async def event(self, data: bytes) -> None:
         """Send a message that comes before the answer."""
         head = None

@@ -105,7 +105,7 @@ class HttpSessions:
             found = self._session_of(request)
             stream = self._answer_stream(found, reply)
             before = found.served.session.mark
-            members = found.served.take_batch(message, stream.event, reply.exchange)
+            members = found.served.take_batch(message, stream, reply.exchange)
             self._note_change(found, before)
             await self._answer_batch(found.served, members, stream)
         elif isinstance(message, Request) and SESSION_ID_HEADER not in request.headers:
@@ -116,7 +116,7 @@ class HttpSessions:
             before = found.served.session.mark
             # A client that goes away has not cancelled: that takes a notification. The work goes on. What it
             # sends is kept where streams can be resumed, and lost otherwise.
-            taken = found.served.take(message, stream.event, reply.exchange)
+            taken = found.served.take(message, stream, reply.exchange)
             self._note_change(found, before)
             if not isinstance(message, Request):
                 if not taken.wanted:
@@ -143,7 +143,7 @@ class HttpSessions:
         dispatcher = Dispatcher(self._server, self._scribe, self._tokens)
         streams = SessionStreams(resumable=self._resumable, retry_ms=self._retry_ms, scribe=self._scribe)
         served = ServedSession(session, dispatcher, streams.put, self._principal_of(request.headers))
-        taken = served.take(message, stream.event)
+        taken = served.take(message, stream)
         headers: dict[str, str] = {}
         if session.phase is not legacy.Phase.NEW:
             session.id = self._tokens("session")

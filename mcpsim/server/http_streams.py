@@ -19,7 +19,6 @@ from typing import Final
 import anyio
 
 from mcpsim.recording.scribe import Scribe
-from mcpsim.server.context import Context
 from mcpsim.server.event_log import EventLog, Place, UnknownEvent, read_place
 from mcpsim.server.http_reply import BAD_REQUEST, AnswerStream, Refusal, stream_head
 from mcpsim.transports.http import sse_event
@@ -294,22 +293,3 @@ class ResumableAnswer(AnswerStream):
         stream = await self._begun()
         await stream.disconnect()
         return True
-
-
-async def close_early(context: Context) -> bool:
-    """Close the connection that carries the answer to a request before the answer is there (legacy, HTTP).
-
-    The work goes on. The client asks for the rest with GET after the time that it was told to wait, so that a
-    long piece of work holds no connection open.
-
-    Args:
-        context: the request's, as its handler got it.
-
-    Returns:
-        Whether it was closed. It is not on stdio, under the modern protocol, in revisions that do not know
-        this, and at endpoints whose streams cannot be resumed.
-
-    https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
-    """
-    stream = getattr(context.send, "__self__", None)
-    return await stream.close_early() if isinstance(stream, ResumableAnswer) else False

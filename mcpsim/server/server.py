@@ -20,7 +20,7 @@ from mcpsim.server.asking import StateKeepers
 from mcpsim.server.operations import operations_of
 from mcpsim.server.registering import Registering
 from mcpsim.server.resources import check_hints
-from mcpsim.server.subscriptions import Listen
+from mcpsim.server.subscriptions import END_OF_SUBSCRIPTIONS, Listen
 from mcpsim.utilities.parameter_headers import ParameterHeader
 
 MIN_STATE_KEY: Final = 16
@@ -191,6 +191,13 @@ class Server(Registering):
     def route(self, method: str) -> Route | None:
         """What answers a method, or None. Methods of a group that was never offered are not there."""
         return self._operations.get(method) if self.is_offered(method) else None
+
+    def end_subscriptions(self) -> None:
+        """End all subscriptions at this server in good order, wherever it is served (modern).
+
+        https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+        """
+        self.changes.publish(END_OF_SUBSCRIPTIONS)
 
     def authorise_call(self, principal: str, tool: str) -> None:
         """Check that a principal may call a tool.

@@ -28,7 +28,6 @@ from mcpsim.client.http import MAX_ATTEMPTS, RETRY_MS
 from mcpsim.errors import ConnectionClosed, ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import Notification, Request
 from mcpsim.recording import Recording
-from mcpsim.server.http_streams import close_early
 from mcpsim.utilities.caching import Cache
 
 TRANSPORTS = pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
@@ -46,7 +45,7 @@ def desk() -> Server:
     async def count(context: Context, parts: int = 4, close_after: int = -1) -> str:
         for part in range(parts):
             if part == close_after:
-                await close_early(context)
+                await context.close_stream()
             await anyio.sleep(1)
             await context.report_progress(part + 1, parts)
         return "counted"

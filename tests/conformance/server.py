@@ -19,7 +19,6 @@ import anyio
 
 from mcpsim import Context, Server, ToolError
 from mcpsim.live import run_http
-from mcpsim.server.http_streams import close_early
 
 server = Server("conformance-server", list_changed=True, subscribe=True, logging=True)
 
@@ -147,7 +146,7 @@ async def test_tool_with_progress(context: Context) -> str:
 @server.tool()
 async def test_reconnection(context: Context) -> str:
     """Close the stream of this call, and answer when the client has taken it up again."""
-    await close_early(context)
+    await context.close_stream()
     await anyio.sleep(PAUSE_S)
     return "The call has outlived the connection."
 

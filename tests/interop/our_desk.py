@@ -14,7 +14,6 @@ import anyio
 
 from mcpsim import Context, Server, ToolError
 from mcpsim.live import run_http, run_stdio
-from mcpsim.server.subscriptions import END_OF_SUBSCRIPTIONS
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -49,7 +48,7 @@ async def book_visit(context: Context) -> str:
 @server.tool()
 def end_subscriptions() -> str:
     """End all subscriptions in good order."""
-    server.changes.publish(END_OF_SUBSCRIPTIONS)
+    server.end_subscriptions()
     return "ended"
 
 

@@ -22,13 +22,14 @@ from talking import (
     notification,
     opening,
     run,
+    talk,
     tokens,
 )
 
 from mcpsim import Context, Server
 from mcpsim.recording import Recorder, Scribe
 from mcpsim.server import StdioServing
-from mcpsim.server.http_streams import MAX_STREAMS, close_early
+from mcpsim.server.http_streams import MAX_STREAMS
 from mcpsim.transports.http import SseEvent, SseReader
 
 UPDATED = "notifications/resources/updated"
@@ -43,7 +44,7 @@ def desk(era: Any = "both") -> Server:
         """Report progress every second; close the connection after some of it."""
         for part in range(parts):
             if part == close_after:
-                await close_early(context)
+                await context.close_stream()
             await anyio.sleep(1)
             await context.report_progress(part + 1, parts)
         return "counted"
@@ -614,6 +615,56 @@ def test_a_connection_stays_where_the_client_would_not_come_back(version: str, m
         return answer
 
     assert names(run(main)) == ["notifications/progress"] * 3 + ["result"]
+
+
+def closing(kept: list[Context]) -> Server:
+    server = Server("desk")
+
+    @server.tool()
+    async def close(context: Context) -> bool:
+        kept.append(context)
+        return await context.close_stream()
+
+    return server
+
+
+@pytest.mark.parametrize(
+    ("version", "resumable", "closed"),
+    [("2025-11-25", True, "true"), ("2025-11-25", False, "false"), ("2025-06-18", True, "false")],
+)
+def test_a_handler_is_told_whether_the_connection_was_closed(
+    version: str, resumable: bool, closed: str
+) -> None:
+    kept: list[Context] = []
+    endpoint = Endpoint(closing(kept), resumable=resumable)
+
+    async def main() -> tuple[Reply, bool]:
+        headers = await endpoint.open(version)
+        reply = await endpoint.ask(legacy(1, "tools/call", call("close")), headers)
+        if closed == "true":
+            (event,) = events(reply)
+            reply = Reply()
+            async with anyio.create_task_group() as tasks:
+                resumed = {**headers, "Last-Event-ID": event.id}
+                tasks.start_soon(lambda: endpoint.ask(headers=resumed, method="GET", reply=reply))
+                await anyio.sleep(1)
+                tasks.cancel_scope.cancel()
+        return reply, await kept[0].close_stream()
+
+    reply, later = run(main)
+    assert reply.value["result"]["content"][0]["text"] == closed
+    assert later is False
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_lines_cannot_be_closed_early(era: str) -> None:
+    lines = (
+        [*opening(), legacy(1, "tools/call", call("close"))]
+        if era == "legacy"
+        else [modern(1, "tools/call", call("close"))]
+    )
+    answer = talk(closing([]), *lines).answer(1)
+    assert answer["result"]["content"][0]["text"] == "false"
 
 
 def test_a_modern_stream_is_never_closed_before_its_answer() -> None:

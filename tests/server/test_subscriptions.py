@@ -15,7 +15,7 @@ from talking import Endpoint, Reply, call, legacy, modern, notification, opening
 from mcpsim import Client, Context, Run, Server, Stdio, StreamableHttp
 from mcpsim.messages import Notification, Response
 from mcpsim.server.changes import Change
-from mcpsim.server.subscriptions import END_OF_SUBSCRIPTIONS, MAX_OPEN, MAX_SHOWN
+from mcpsim.server.subscriptions import MAX_OPEN, MAX_SHOWN
 from mcpsim.utilities.subscriptions import Filter, wanted
 
 TRANSPORTS = pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
@@ -53,7 +53,7 @@ def desk(*, list_changed: bool = True, subscribe: bool = True, **more: Any) -> S
     @server.tool()
     def goodbye() -> str:
         """End all subscriptions."""
-        server.changes.publish(END_OF_SUBSCRIPTIONS)
+        server.end_subscriptions()
         return "ended"
 
     @server.resource("file:///a")
