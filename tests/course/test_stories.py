@@ -104,6 +104,7 @@ EXPECTED: dict[str, Any] = {
     "argument-in-a-header": "Île-de-France: rain for 2 days",
     "header-and-body-differ": "-32020 HeaderMismatch: Header mismatch: The header Mcp-Param-Region says "
     '"south", and the body says "north" (params.arguments.region).',
+    "tool-with-an-invalid-header": [],
     "from-another-page": [FORBIDDEN, "served"],
     "stream-is-lost": "report.pdf",
     "stream-is-resumed": [1, 2, 3, 4],

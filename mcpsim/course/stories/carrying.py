@@ -11,7 +11,7 @@ from mcpsim.client.wire import OnProgress
 from mcpsim.course.servers import help_desk, notice_board, region_desk
 from mcpsim.course.stories.story import BOTH, HTTP, LEGACY, MODERN, Story, text_of, told
 from mcpsim.errors import ConnectionClosed, ProtocolError
-from mcpsim.transports.faults import Cut
+from mcpsim.transports.faults import Change, Cut
 
 
 async def argument_in_a_header(client: Client) -> str:
@@ -28,6 +28,11 @@ async def header_and_body_differ(client: Client) -> str:
     except ProtocolError as error:
         return str(error)
     return "accepted"
+
+
+async def tool_with_an_invalid_header(client: Client) -> list[str]:
+    """The definition of a tool asks for a header without a name: the client leaves the tool out."""
+    return [tool.name for tool in (await client.list_tools()).tools]
 
 
 async def from_another_page(client: Client) -> list[str]:
@@ -79,6 +84,13 @@ def noted(seen: list[float]) -> OnProgress:
 CARRYING: Final[tuple[Story, ...]] = (
     told(argument_in_a_header, region_desk, MODERN, HTTP),
     told(header_and_body_differ, region_desk, MODERN, HTTP),
+    told(
+        tool_with_an_invalid_header,
+        region_desk,
+        MODERN,
+        HTTP,
+        faults=(Change("result of tools/list", old=b'"x-mcp-header":"Days"', new=b'"x-mcp-header":""'),),
+    ),
     told(from_another_page, help_desk, BOTH, HTTP),
     told(stream_is_lost, help_desk, MODERN, HTTP, faults=(Cut("notifications/progress", nth=2),)),
     told(
