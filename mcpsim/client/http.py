@@ -241,6 +241,13 @@ class HttpWire:
             place.move(reader)
         return False
 
+    def send_now(self, data: bytes, pending: Pending) -> bool:
+        """Never: an exchange has a head to wait for."""
+        return False
+
+    def forget(self, pending: Pending) -> None:
+        """Nothing was sent that way."""
+
     async def post(self, data: bytes, headers: Headers) -> None:
         session = self.session_id
         exchange = await self._open("POST", headers, data)

@@ -14,7 +14,7 @@ from mcpsim.messages import Batch, ErrorResponse, Response
 from mcpsim.recording.scribe import Scribe
 from mcpsim.transports.http import Headers
 from mcpsim.transports.stdio import LineReader, frame
-from mcpsim.transports.streams import ByteStream
+from mcpsim.transports.streams import ByteStream, quick
 
 
 class StdioWire:
@@ -30,6 +30,7 @@ class StdioWire:
 
     def __init__(self, stream: ByteStream, scribe: Scribe) -> None:
         self._stream = stream
+        self._quick = quick(stream)
         self._scribe = scribe
         self._waiting: list[Pending] = []
         self._raw: list[Pending] = []
@@ -92,6 +93,15 @@ class StdioWire:
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:
         await self._exchange(frame(data), pending)
+
+    def send_now(self, data: bytes, pending: Pending) -> bool:
+        if self._quick is None or self._failure is not None or not self._quick.send_now(frame(data)):
+            return False
+        self._waiting.append(pending)
+        return True
+
+    def forget(self, pending: Pending) -> None:
+        self._waiting.remove(pending)
 
     async def post(self, data: bytes, headers: Headers) -> None:
         await self._stream.send(frame(data))

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-import anyio
 from anyio.abc import TaskGroup
 
 from mcpsim.errors import MalformedMessage, UnexpectedResponse
 from mcpsim.messages import Batch, ErrorResponse, Message, RequestId, Response
 from mcpsim.transports.http import Headers
+from mcpsim.transports.wakeup import Wakeup
 
 Answer = Response | ErrorResponse
 Arrived = Message | Batch | MalformedMessage
@@ -23,6 +23,9 @@ CLOSE_TIMEOUT_S: Final = 5.0
 
 class SessionEnded(UnexpectedResponse):
     """HTTP 404 to a request that named a session: the server has ended it (legacy)."""
+
+
+NO_HEADERS: Final = Headers()
 
 
 @dataclass(slots=True, eq=False)
@@ -45,10 +48,10 @@ class Pending:
     on_progress: OnProgress | None = None
     answers: list[Answer] = field(default_factory=list[Answer])
     failure: Exception | None = None
-    done: anyio.Event = field(default_factory=anyio.Event)
+    done: Wakeup = field(default_factory=Wakeup)
     arrived: list[Arrived] | None = None
     status: int | None = None
-    headers: Headers = field(default_factory=Headers)
+    headers: Headers = NO_HEADERS
 
     @property
     def answer(self) -> Answer | None:
@@ -57,7 +60,9 @@ class Pending:
 
     def awaits(self, id: RequestId) -> bool:
         """Whether the answer to `id` is still to come."""
-        return not self.done.is_set() and all(answer.id != id for answer in self.answers)
+        if self.done.is_set():
+            return False
+        return not self.answers or all(answer.id != id for answer in self.answers)
 
     def settle(self, answer: Answer) -> None:
         """An answer is there; one without an id counts for all."""
@@ -137,6 +142,15 @@ class Wire(Protocol):
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:
         """Send a request and wait until `pending` is settled or has failed."""
+        ...
+
+    def send_now(self, data: bytes, pending: Pending) -> bool:
+        """Send a request without waiting, where that can be done; False: nothing was sent. Whoever sends it
+        waits for `pending` by himself, and says `forget` at the end."""
+        ...
+
+    def forget(self, pending: Pending) -> None:
+        """Nobody waits any more for what was sent by `send_now`."""
         ...
 
     async def post(self, data: bytes, headers: Headers) -> None:

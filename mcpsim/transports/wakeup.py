@@ -1,0 +1,69 @@
+"""Waking the one task that waits for something, with or without a time limit.
+
+An event of anyio and a cancel scope around it do the same, and take longer than a whole request takes else.
+Like the loop under it this is for asyncio, and for one task at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+
+
+class Wakeup:
+    """Something that happens once, or does not happen in time.
+
+    Attributes:
+        expired: whether the limit passed before it happened.
+    """
+
+    __slots__ = ("_future", "_happened", "_timer", "expired")
+
+    def __init__(self) -> None:
+        self._happened = False
+        self._future: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.expired = False
+
+    def is_set(self) -> bool:
+        """Whether it has happened."""
+        return self._happened
+
+    def set(self) -> None:
+        """It has happened: who waits goes on."""
+        if not self._happened:
+            self._happened = True
+            self._wake()
+
+    def expire_after(self, limit_s: float) -> None:
+        """Let the wait end in so many seconds from now, if it has not happened by then."""
+        self._timer = asyncio.get_running_loop().call_later(limit_s, self._expire)
+
+    async def wait(self) -> None:
+        """Wait until it happens, or until the limit has passed."""
+        try:
+            if self._happened:
+                await anyio.lowlevel.checkpoint()
+                return
+            self._future = asyncio.get_running_loop().create_future()
+            await self._future
+        finally:
+            self._future = None
+            self.expire_never()
+
+    def expire_never(self) -> None:
+        """Let there be no limit any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._timer = None
+        if not self._happened:
+            self.expired = True
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
