@@ -33,6 +33,10 @@ class Arguments(Protocol):
         ...
 
 
+# What a JSON value of this type is, and nothing else: no bounds, and no other form of the same value.
+_PLAIN_HINTS: Final = (str, int, bool)
+
+
 class HintedArguments:
     """Arguments described by the type hints of a function.
 
@@ -62,6 +66,8 @@ class HintedArguments:
         self._model = _model(name, fields, self._fields)
         self.schema: Mapping[str, Any] = _schema(name, self._model)
         self._exact = _is_exact(self.schema)
+        plain = {self._fields[field]: hint for field, (hint, _) in fields.items()}
+        self._plain = plain if all(hint in _PLAIN_HINTS for hint in plain.values()) else None
         self._whose = f"Tool {name!r}"
         self._made: Validator | None = None if self._exact else _validator_of(self._whose, self.schema)
 
@@ -73,6 +79,13 @@ class HintedArguments:
         return self._made
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if self._plain is not None and arguments.keys() == self._plain.keys():
+            # Where every argument is there, and exactly of the type of its hint, there is nothing to convert.
+            for name, kind in self._plain.items():
+                if type(arguments[name]) is not kind:
+                    break
+            else:
+                return dict(arguments)
         try:
             model = self._model.model_validate_json(write_json(arguments), strict=True)
         except ValidationError as error:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Final, cast
 
 import anyio
 
@@ -38,9 +40,11 @@ from mcpsim.messages import (
 from mcpsim.recording.scribe import Scribe
 from mcpsim.server.asking import Clock, Desk, Pause, Round, pause_in
 from mcpsim.server.context import Asked, Context, Send
+from mcpsim.server.operations.calling import CallTool
 from mcpsim.server.server import Server
 
 Answer = Response | ErrorResponse
+ANSWERS: Final = (Response, ErrorResponse)
 
 Tokens = Callable[[str], str]
 """Makes an unguessable token for a purpose. In a simulation it comes from the seed."""
@@ -61,9 +65,16 @@ class Flight:
     """
 
     id: RequestId
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     context: Context | None = None
     round: Round | None = None
+    _scope: anyio.CancelScope | None = None
+
+    @property
+    def scope(self) -> anyio.CancelScope:
+        """What the work runs in. Made when it is needed: work that waits for nothing needs none."""
+        if self._scope is None:
+            self._scope = anyio.CancelScope()
+        return self._scope
 
     def cancel(self, *, gone: bool = False) -> None:
         """Stop the work; nothing more is sent for this request but the withdrawal of its questions.
@@ -228,31 +239,89 @@ class Dispatcher:
         request = visit.request
         if self._called_off(flight):
             return None
-        visit.context = flight.context = Context(
-            server=self.server,
-            id=request.id,
-            method=request.method,
-            era="modern",
-            version=visit.version,
-            capabilities=visit.capabilities,
-            meta=visit.meta,
-            principal=visit.principal,
-            send=send,
-            note=self.scribe.note,
-            tokens=self.tokens,
-            clock=self.clock,
+        visit.context = flight.context = self._modern_context(visit, flight, send)
+        name = _name_of(request)
+        self.scribe.started(name, request.id, exchange)
+        work, pause = modern.run_handler(visit), partial(self._pause, visit)
+        try:
+            return await self._run(flight, request, name, work, exchange, pause)
+        finally:
+            modern.forget(visit)
+
+    def is_plain(self, visit: modern.Visit, flight: Flight) -> bool:
+        """Whether the handler of an admitted request is a plain function, for `begin`."""
+        route = visit.route
+        return isinstance(route, CallTool) and route.is_plain(visit.arguments) and flight.round is None
+
+    def begin(self, visit: modern.Visit, flight: Flight, send: Send) -> Answer | Awaitable[Answer | None]:
+        """Steps 8 and 9 of an admitted request whose handler is a plain function, at once.
+
+        A task and a cancel scope for it would take longer than all the rest. It is for when nobody could tell
+        the difference: when nothing else can happen before the handler returns.
+
+        Returns:
+            The answer. Where the function returned something to be awaited, what makes the answer of it: that
+            belongs in a task of its own.
+        """
+        request, route = visit.request, cast("CallTool", visit.route)
+        context = visit.context = flight.context = self._modern_context(visit, flight, send)
+        name = _name_of(request)
+        self.scribe.started(name, request.id)
+        outcome = "error"
+        try:
+            # What the handler sets in its context must not be there for the next request.
+            result = copy_context().run(route.begin, context, visit.arguments)
+            if not isinstance(result, dict):
+                return self._go_on(visit, flight, name, result)
+            result = modern.complete(result, visit)
+            answer = Response(request.id, result)
+            outcome = "tool error" if result.get("isError") is True else "result"
+        except BaseException as error:
+            answer, outcome = self._answer_to(error, request.id, name, partial(self._pause, visit))
+        self._end(flight)
+        modern.forget(visit)
+        self.scribe.finished(name, request.id, 0, outcome)
+        return answer
+
+    def _end(self, flight: Flight) -> None:
+        self.flights.pop(flight.id, None)
+        if flight.context is not None:
+            # A handler may have kept its context; progress after the answer would break the protocol.
+            flight.context.silent = True
+
+    async def _go_on(
+        self, visit: modern.Visit, flight: Flight, name: str, rest: Awaitable[dict[str, Any]]
+    ) -> Answer | None:
+        async def work() -> dict[str, Any]:
+            return modern.complete(await rest, visit)
+
+        try:
+            pause = partial(self._pause, visit)
+            return await self._run(flight, visit.request, name, work(), 0, pause)
+        finally:
+            modern.forget(visit)
+
+    def _modern_context(self, visit: modern.Visit, flight: Flight, send: Send) -> Context:
+        return Context(
+            self.server,
+            visit.request.id,
+            visit.request.method,
+            "modern",
+            visit.version,
+            visit.capabilities,
+            visit.meta,
+            visit.principal,
+            send,
+            self.scribe.note,
+            self.tokens,
+            self.clock,
             round=flight.round,
         )
 
-        def pause(pause: Pause) -> Mapping[str, Any]:
-            round_ = visit.context.round or Round(visit.version, self.scribe.note)
-            asked = self._desk().end(round_, pause, visit.principal, request.method, visit.params)
-            return modern.complete(asked, visit)
-
-        try:
-            return await self._run(flight, request, modern.run_handler(visit), exchange, pause)
-        finally:
-            modern.forget(visit)
+    def _pause(self, visit: modern.Visit, pause: Pause) -> Mapping[str, Any]:
+        round_ = visit.context.round or Round(visit.version, self.scribe.note)
+        asked = self._desk().end(round_, pause, visit.principal, visit.request.method, visit.params)
+        return modern.complete(asked, visit)
 
     async def legacy(
         self,
@@ -292,7 +361,9 @@ class Dispatcher:
         except ProtocolError as error:
             del self.flights[request.id]
             return ErrorResponse(request.id, error.code, error.message, error.data)
-        return await self._run(flight, request, work, exchange)
+        name = _name_of(request)
+        self.scribe.started(name, request.id, exchange)
+        return await self._run(flight, request, name, work, exchange)
 
     def _legacy_work(
         self, session: legacy.Session, request: Request, principal: str, context: Context
@@ -331,15 +402,12 @@ class Dispatcher:
         self,
         flight: Flight,
         request: Request,
+        name: str,
         work: Awaitable[Mapping[str, Any]],
         exchange: int,
         pause: Callable[[Pause], Mapping[str, Any]] | None = None,
     ) -> Answer | None:
-        name = request.method
-        if name == "tools/call" and request.params is not None:
-            name = f"tools/call {request.params.get('name')}"
         scribe = self.scribe
-        scribe.started(name, request.id, exchange)
         answer: Answer | None = None
         outcome = "error"
         try:
@@ -348,34 +416,41 @@ class Dispatcher:
                     result = await work
                     answer = Response(request.id, dict(result))
                     outcome = "tool error" if result.get("isError") is True else "result"
-                except ProtocolError as error:
-                    answer = ErrorResponse(request.id, error.code, error.message, error.data)
-                except Exception as error:
-                    answer = ErrorResponse(request.id, INTERNAL_ERROR, self._own_fault(name, error).message)
-                except anyio.get_cancelled_exc_class():
-                    if anyio.current_effective_deadline() == -math.inf:
-                        raise
-                    # Nobody has cancelled this request: the handler awaited something of its own that was.
-                    scribe.note(f"{name} let the cancellation of something else out.")
-                    answer = ErrorResponse(request.id, INTERNAL_ERROR, "Internal error")
-                except (Pause, BaseExceptionGroup) as error:
-                    found = pause_in(error)
-                    if found is None or pause is None:
-                        answer = self._torn(request.id, name, error)
-                    else:
-                        answer = self._paused(request.id, name, found, pause)
-                        outcome = "input required"
+                except BaseException as error:
+                    answer, outcome = self._answer_to(error, request.id, name, pause)
         finally:
-            self.flights.pop(request.id, None)
-            if flight.context is not None:
-                # A handler may have kept its context; progress after the answer would break the protocol.
-                flight.context.silent = True
+            self._end(flight)
         if flight.scope.cancel_called:
             # Also where the handler finished in the same moment: a cancelled request is not answered.
             scribe.cancelled(name, request.id, exchange)
             return None
         scribe.finished(name, request.id, exchange, outcome)
         return answer
+
+    def _answer_to(
+        self,
+        error: BaseException,
+        id: RequestId,
+        name: str,
+        pause: Callable[[Pause], Mapping[str, Any]] | None,
+    ) -> tuple[Answer, str]:
+        """The answer where a handler ended with an exception, and how it ended. Raises what is no answer."""
+        if isinstance(error, ProtocolError):
+            return ErrorResponse(id, error.code, error.message, error.data), "error"
+        if isinstance(error, Exception):
+            return ErrorResponse(id, INTERNAL_ERROR, self._own_fault(name, error).message), "error"
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            if anyio.current_effective_deadline() == -math.inf:
+                raise error
+            # Nobody has cancelled this request: the handler awaited something of its own that was.
+            self.scribe.note(f"{name} let the cancellation of something else out.")
+            return ErrorResponse(id, INTERNAL_ERROR, "Internal error"), "error"
+        if not isinstance(error, Pause | BaseExceptionGroup):
+            raise error
+        found = pause_in(cast("BaseException", error))
+        if found is None or pause is None:
+            return self._torn(id, name, cast("BaseException", error)), "error"
+        return self._paused(id, name, found, pause), "input required"
 
     def _paused(
         self, id: RequestId, name: str, pause: Pause, end: Callable[[Pause], Mapping[str, Any]]
@@ -411,6 +486,13 @@ def write_answer(answer: Answer, scribe: Scribe) -> bytes:
     text = f"The answer has {len(data)} bytes; the limit is {DEFAULT_LIMITS.max_bytes}."
     scribe.note(f"#{answer.id}: {text}")
     return write_message(ErrorResponse(answer.id, INTERNAL_ERROR, text))
+
+
+def _name_of(request: Request) -> str:
+    """What a recording calls a handler: the method, and of a call the tool."""
+    if request.method == "tools/call" and request.params is not None:
+        return f"tools/call {request.params.get('name')}"
+    return request.method
 
 
 async def _without_hints(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:

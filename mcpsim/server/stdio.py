@@ -19,12 +19,12 @@ from mcpsim.errors import PARSE_ERROR, ConnectionClosed, FramingError, Malformed
 from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
 from mcpsim.recording.scribe import Scribe
 from mcpsim.server.context import ASK_TIMEOUT_S
-from mcpsim.server.dispatch import Answer, Dispatcher, Tokens, write_answer
+from mcpsim.server.dispatch import ANSWERS, Answer, Dispatcher, Flight, Tokens, write_answer
 from mcpsim.server.server import Server
 from mcpsim.server.sessions import ServedSession, Taken, answer_batch
 from mcpsim.server.subscriptions import OpenSubscriptions
 from mcpsim.transports.stdio import LineReader, frame
-from mcpsim.transports.streams import ByteStream
+from mcpsim.transports.streams import ByteStream, QuickStream, quick
 
 
 class StdioServing:
@@ -43,6 +43,7 @@ class StdioServing:
     ) -> None:
         self._server = server
         self._stream = stream
+        self._quick = quick(stream)
         self._scribe = scribe
         self._principal = principal
         self._dispatcher = Dispatcher(server, scribe, tokens)
@@ -90,8 +91,9 @@ class StdioServing:
                     chunk = await self._stream.receive()
                 except (anyio.EndOfStream, ConnectionClosed):
                     break
-                for line in lines.feed(chunk):
-                    await self._take(tasks, line)
+                taken = lines.feed(chunk)
+                for line in taken:
+                    await self._take(tasks, line, alone=len(taken) == 1)
             leftover = lines.finish()
             if leftover:
                 self._scribe.note(f"The input ended in the middle of a message of {len(leftover)} bytes.")
@@ -126,7 +128,7 @@ class StdioServing:
             # The reading side will notice as well, and end the connection.
             self._scribe.note("An answer could not be sent: nobody reads any more.")
 
-    async def _take(self, tasks: TaskGroup, line: bytes | FramingError) -> None:
+    async def _take(self, tasks: TaskGroup, line: bytes | FramingError, *, alone: bool) -> None:
         if isinstance(line, FramingError):
             await self._answer(ErrorResponse(None, PARSE_ERROR, str(line)))
             return
@@ -144,7 +146,7 @@ class StdioServing:
             self._note_change(before)
             tasks.start_soon(self._run_batch, members, name="server: batch")
         elif self._era(message) == "modern":
-            await self._take_modern(tasks, message, line)
+            await self._take_modern(tasks, message, line, alone=alone)
         else:
             await self._take_legacy(tasks, message)
 
@@ -153,7 +155,7 @@ class StdioServing:
             return self._server.era
         return choose_era_of_server(message, has_session=self._session.phase is not legacy.Phase.NEW)
 
-    async def _take_modern(self, tasks: TaskGroup, message: Message, line: bytes) -> None:
+    async def _take_modern(self, tasks: TaskGroup, message: Message, line: bytes, *, alone: bool) -> None:
         if isinstance(message, Notification):
             if message.method == "notifications/cancelled":
                 self._dispatcher.cancel(message)
@@ -167,12 +169,33 @@ class StdioServing:
         except ProtocolError as error:
             await self._answer(ErrorResponse(message.id, error.code, error.message, error.data))
             return
+        pipe = self._quick
+        if alone and pipe is not None and self._dispatcher.is_plain(visit, flight) and pipe.is_quiet():
+            await self._work_now(tasks, pipe, visit, flight)
+            return
         self._subscriptions.bind(visit)
 
         async def work() -> Answer | None:
             return await self._dispatcher.modern(visit, flight, self._send)
 
         tasks.start_soon(self._run, work, name=f"server: {message.method}")
+
+    async def _work_now(
+        self, tasks: TaskGroup, pipe: QuickStream, visit: modern.Visit, flight: Flight
+    ) -> None:
+        """Let a plain function answer before the next line is read: nothing could come in between."""
+        method = visit.request.method
+        begun = self._dispatcher.begin(visit, flight, self._send)
+        if not isinstance(begun, ANSWERS):
+
+            async def work() -> Answer | None:
+                return await begun
+
+            tasks.start_soon(self._run, work, name=f"server: {method}")
+            return
+        data = write_answer(begun, self._scribe)
+        if not pipe.send_now(frame(data)):
+            await self._write(data)
 
     async def _take_legacy(self, tasks: TaskGroup, message: Message) -> None:
         before = self._session.mark

@@ -6,7 +6,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -40,6 +40,7 @@ class Tool:
         icons: as they go on the wire.
         meta: the definition's `_meta`.
         headers: the arguments that clients repeat in HTTP headers.
+        is_plain: whether the handler is a plain function, which is done when it returns.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Tool:
     icons: Sequence[Mapping[str, Any]] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     headers: tuple[ParameterHeader, ...] = ()
+    is_plain: bool = False
 
     def definition(self, version: str = LATEST_MODERN) -> dict[str, Any]:
         """The tool as `tools/list` shows it in a revision."""
@@ -82,6 +84,13 @@ class Tool:
         Raises:
             ProtocolError: the arguments do not fit, in a revision that calls this a protocol error.
         """
+        outcome = self.begin(context, arguments)
+        return outcome if isinstance(outcome, dict) else await outcome
+
+    def begin(
+        self, context: Context, arguments: Mapping[str, Any]
+    ) -> dict[str, Any] | Coroutine[Any, Any, dict[str, Any]]:
+        """As `call`, up to where there is something to wait for: the result, or the rest to be awaited."""
         try:
             keywords = self.arguments.read(arguments)
         except ToolError as error:
@@ -92,16 +101,25 @@ class Tool:
             keywords[CONTEXT_PARAMETER] = context
         try:
             value = self.handler(**keywords)
-            if inspect.isawaitable(value):
-                value = await value
+            if not isinstance(value, str) and inspect.isawaitable(value):
+                return self._finish(context, value)
             return self._result(value, context.version)
-        except ToolError as error:
-            return error_result(str(error))
-        except ProtocolError:
-            raise
         except Exception as error:
-            context.note(f"{self.name} raised {type(error).__name__}: {error}")
-            return error_result(f"{self.name} failed. The fault is on the server's side.")
+            return self._failed(context, error)
+
+    async def _finish(self, context: Context, value: Awaitable[Any]) -> dict[str, Any]:
+        try:
+            return self._result(await value, context.version)
+        except Exception as error:
+            return self._failed(context, error)
+
+    def _failed(self, context: Context, error: Exception) -> dict[str, Any]:
+        if isinstance(error, ToolError):
+            return error_result(str(error))
+        if isinstance(error, ProtocolError):
+            raise error
+        context.note(f"{self.name} raised {type(error).__name__}: {error}")
+        return error_result(f"{self.name} failed. The fault is on the server's side.")
 
     def _result(self, value: Any, version: str) -> dict[str, Any]:
         """Raises an exception where the handler returned what cannot be sent, or not what was promised."""
@@ -157,5 +175,6 @@ def tool_from_function(
         takes_context=CONTEXT_PARAMETER in parameters,
         output=output_of(name, handler, output_schema),
         headers=headers,
+        is_plain=inspect.isroutine(handler) and not inspect.iscoroutinefunction(handler),
         **more,
     )

@@ -5,7 +5,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,15 @@ class CallTool:
     def authorise(self, principal: str, arguments: tuple[Tool, Mapping[str, Any]]) -> None:
         """Raises ProtocolError where the server's `authorise` refuses this principal this tool."""
         self.server.authorise_call(principal, arguments[0].name)
+
+    def is_plain(self, arguments: tuple[Tool, Mapping[str, Any]]) -> bool:
+        return arguments[0].is_plain
+
+    def begin(
+        self, context: Context, arguments: tuple[Tool, Mapping[str, Any]]
+    ) -> dict[str, Any] | Coroutine[Any, Any, dict[str, Any]]:
+        tool, given = arguments
+        return tool.begin(context, given)
 
     async def run(self, context: Context, arguments: tuple[Tool, Mapping[str, Any]]) -> dict[str, Any]:
         tool, given = arguments
