@@ -190,7 +190,8 @@ class HttpServing:
     def _legacy_methods(self, request: HttpRequest) -> tuple[str, ...]:
         """The HTTP methods beside POST that this request may use: none under the modern protocol."""
         spoken = request.headers.get(PROTOCOL_VERSION_HEADER) or ""
-        if not self._server.legacy_versions or era_of(spoken) == "modern":
+        speaks_modern = era_of(spoken) == "modern" and self._server.era != "legacy"
+        if not self._server.legacy_versions or speaks_modern:
             return ()
         resumes = LAST_EVENT_ID_HEADER in request.headers and self._resumable
         return ("GET", "DELETE") if self._standing_streams or resumes else ("DELETE",)
@@ -204,7 +205,10 @@ class HttpServing:
             batches = self._sessions.batches(request)
             message = read_batch(request.body) if batches else read_message(request.body)
         except MalformedMessage as error:
-            refused = ErrorResponse(error.id, error.code, error.message, error.data)
+            self._check_session(request)
+            # The error about a response or a notification has no id.
+            id = error.id if error.expects_answer else None
+            refused = ErrorResponse(id, error.code, error.message, error.data)
             await stream.answer(refused, status=modern_status(refused))
             return
         if isinstance(message, Batch) or self._era(message, request) == "legacy":
@@ -216,6 +220,17 @@ class HttpServing:
                 raise
         else:
             await self._modern(message, request, reply, stream)
+
+    def _check_session(self, request: HttpRequest) -> None:
+        """What names a session that is over gets 404, also where it cannot be read: only the session says
+        whether an array is a batch.
+
+        Raises:
+            Refusal: there is no such session.
+        """
+        names_one = SESSION_ID_HEADER in request.headers and self._server.era != "modern"
+        if names_one and era_of(request.headers.get(PROTOCOL_VERSION_HEADER) or "") != "modern":
+            self._sessions.check(request)
 
     def _era(self, message: Message, request: HttpRequest) -> str:
         if self._server.era != "both":

@@ -5,7 +5,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,6 +82,14 @@ class HttpSessions:
         found = self._named_by(request)
         return found is not None and found.served.session.batches
 
+    def check(self, request: HttpRequest) -> None:
+        """Check the session that a request names.
+
+        Raises:
+            Refusal: it names none, or one that is not there, or speaks another version than the session.
+        """
+        self._session_of(request)
+
     def named(self, id: str) -> ServedSession | None:
         """The session of that id, or None."""
         found = self._sessions.get(id)
@@ -135,6 +143,7 @@ class HttpSessions:
     async def _without_session(self, message: Request, request: HttpRequest, stream: AnswerStream) -> None:
         if message.method == "ping":
             # It may come before the handshake, when there is no session to name.
+            self._check_version(request, self._server.legacy_versions, "this server")
             await stream.answer(Response(message.id, {}))
             return
         if message.method != "initialize":
@@ -159,6 +168,8 @@ class HttpSessions:
             await stream.finish(answers)
         elif expected:
             await stream.abandon()
+        elif not any(member.wanted for member in members):
+            raise Refusal(BAD_REQUEST, "Nobody waits for these responses.")
         else:
             await stream.accept()
 
@@ -195,17 +206,19 @@ class HttpSessions:
         found = self._named_by(request)
         if found is None:
             raise Refusal(NOT_FOUND, "There is no such session (any more); initialize again.")
-        version = request.headers.get(PROTOCOL_VERSION_HEADER)
         # The header must not be invalid or unsupported; that it names the negotiated version is a SHOULD for
         # the client. A session has one version, and a message that says another is refused all the same:
         # nobody could tell by which revision it is to be read. Clients before 2025-06-18 send no header.
-        spoken = found.served.session.version
-        if version is not None and version != spoken:
+        self._check_version(request, (found.served.session.version,), "this session")
+        return found
+
+    def _check_version(self, request: HttpRequest, spoken: Sequence[str], who: str) -> None:
+        version = request.headers.get(PROTOCOL_VERSION_HEADER)
+        if version is not None and version not in spoken:
             raise Refusal(
                 BAD_REQUEST,
-                f"{PROTOCOL_VERSION_HEADER} says {version!r}; this session speaks {spoken}.",
+                f"{PROTOCOL_VERSION_HEADER} says {version!r}; {who} speaks {', '.join(spoken)}.",
             )
-        return found
 
     def _missing(self, what: str) -> Refusal:
         return Refusal(

@@ -72,7 +72,7 @@ class Taken(NamedTuple):
     Attributes:
         answer: what to answer at once, or None.
         work: what has to run to get the answer (None: it was cancelled), or None.
-        wanted: False for a response that nobody waits for.
+        wanted: False for a response to what was never asked.
     """
 
     answer: Answer | None = None
@@ -119,10 +119,12 @@ class ServedSession:
         if isinstance(message, Notification):
             self._take_notification(message, action)
             return Taken()
-        wanted = action is not Action.IGNORE and self.questions.take(message)
-        if not wanted:
-            self.dispatcher.scribe.note("Ignored: a response that nobody waits for.")
-        return Taken(wanted=wanted)
+        if action is not Action.IGNORE and self.questions.take(message):
+            return Taken()
+        self.dispatcher.scribe.note("Ignored: a response that nobody waits for.")
+        # It may have crossed the cancellation of its request on the way, which is no fault of the client's.
+        # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations
+        return Taken(wanted=isinstance(message.id, int) and 0 < message.id < self.questions.next_id)
 
     def _take_request(self, request: Request, action: Action, send: Send, exchange: int) -> Taken:
         if action is Action.ANSWER_INITIALIZE:
