@@ -113,6 +113,8 @@ PRIMED_REVISIONS: Final = frozenset({LATEST_LEGACY})
 
 # How many resources a session may subscribe to.
 MAX_SUBSCRIPTIONS: Final = 10_000
+# How many visits to URLs, asked for and not known to be done, a session keeps in mind.
+MAX_VISITS: Final = 1_000
 
 
 def choose_version(requested: str, supported: Sequence[str]) -> str:
@@ -136,6 +138,8 @@ class Session:
         used_ids: every request id so far; a requestor must not use one twice in a session.
         log_level: the level that `logging/setLevel` set; None before, when the server decides what to send.
         subscriptions: the URIs of the resources whose updates the client wants, in order.
+        visits: the ids of elicitations that asked this client to visit a URL, the oldest first; as far as
+            they are not known to be done.
     """
 
     supported: tuple[str, ...]
@@ -147,6 +151,7 @@ class Session:
     used_ids: set[RequestId] = field(default_factory=set[RequestId])
     log_level: str | None = None
     subscriptions: dict[str, None] = field(default_factory=dict[str, None])
+    visits: dict[str, None] = field(default_factory=dict[str, None])
     _resubscribed: int = 0
 
     def take(self, message: Message) -> Action:
@@ -216,6 +221,22 @@ class Session:
         if uri in self.subscriptions:
             del self.subscriptions[uri]
             self._resubscribed += 1
+
+    def begin_visit(self, elicitation_id: str) -> None:
+        """Note that the client was asked to let its user visit a URL. Of very many the oldest are forgotten.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-mode-elicitation-requests
+        """
+        self.visits[elicitation_id] = None
+        if len(self.visits) > MAX_VISITS:
+            del self.visits[next(iter(self.visits))]
+
+    def end_visit(self, elicitation_id: str) -> bool:
+        """Note that a visit is done; False where this client was not asked for it, or it was done before."""
+        if elicitation_id not in self.visits:
+            return False
+        del self.visits[elicitation_id]
+        return True
 
     @property
     def mark(self) -> tuple[Phase, str | None, int]:

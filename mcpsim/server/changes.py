@@ -7,7 +7,10 @@ it has closed its listening nothing of it stays behind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+#: Tells of a visit to a URL that is done. Only the one client that was asked for the visit may hear of it.
+ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 
 
 class Change(NamedTuple):
@@ -15,11 +18,13 @@ class Change(NamedTuple):
 
     Attributes:
         method: the notification that tells of it, such as "notifications/tools/list_changed".
-        uri: the resource that was updated, or None where a list changed.
+        uri: the resource that was updated, or None.
+        visit: the id of the elicitation whose visit to a URL is done, or None.
     """
 
     method: str
     uri: str | None = None
+    visit: str | None = None
 
 
 Listener = Callable[[Change], None]

@@ -37,6 +37,7 @@ from mcpsim.messages import (
 from mcpsim.messages.meta import PROGRESS_TOKEN, is_progress_token
 from mcpsim.server import input_requests
 from mcpsim.server.asking import Clock, Round
+from mcpsim.server.changes import ELICITATION_COMPLETE
 from mcpsim.server.input_requests import InputRequest
 
 if TYPE_CHECKING:
@@ -315,14 +316,19 @@ class Context:
         raise UrlElicitationRequired([dict(request.params or {})])
 
     async def elicitation_complete(self, elicitation_id: str) -> None:
-        """Tell the client that a visit to a URL is done (2025-11-25 only; elsewhere nothing is sent).
+        """Tell the client that was asked for a visit to a URL that the visit is done (2025-11-25 only;
+        elsewhere nothing is sent).
 
-        It goes to the client of this request, while the request is in work.
+        Where that is the client of this request, and the request is in work, it goes among the messages of
+        the request; otherwise as `Server.elicitation_complete` has it. It is told once.
 
         https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
         """
-        if rules_of(self.version).elicitation_ids and self.can_elicit("url"):
-            await self.notify("notifications/elicitation/complete", {"elicitationId": elicitation_id})
+        session = self.session
+        if session is not None and not self.silent and session.end_visit(elicitation_id):
+            await self.notify(ELICITATION_COMPLETE, {"elicitationId": elicitation_id})
+        else:
+            self.server.elicitation_complete(elicitation_id)
 
     def _elicitation_id(self, given: str) -> str:
         if given or not rules_of(self.version).elicitation_ids:
@@ -443,7 +449,7 @@ class Context:
             raise McpSimError("There is nobody to ask.")
         rules = rules_of(self.version)
         sent = [(request.method, request.wire_params(rules)) for request in questions.values()]
-        answers = await self.questions(sent, timeout_s)
+        answers = await self._send_questions(self.questions, sent, timeout_s)
         found: dict[str, Any] = {}
         for (key, request), answer in zip(questions.items(), answers, strict=True):
             if isinstance(answer, ErrorResponse):
@@ -454,6 +460,15 @@ class Context:
             except ValueError as error:
                 raise InputFailed(str(error)) from None
         return found
+
+    async def _send_questions(
+        self, ask: AskClient, questions: Asked, timeout_s: float
+    ) -> list[Response | ErrorResponse]:
+        for _, params in questions:
+            visit: Any = (params or {}).get("elicitationId")
+            if self.session is not None and isinstance(visit, str):
+                self.session.begin_visit(visit)
+        return await ask(questions, timeout_s)
 
     # What the client can be asked for
 
@@ -558,7 +573,7 @@ class Context:
             raise McpSimError(f"{method}: the client did not declare {names} in initialize.")
         if self.silent:
             raise McpSimError(f"{method}: the request that this would belong to is over.")
-        (answer,) = await self.questions([(method, params)], timeout_s)
+        (answer,) = await self._send_questions(self.questions, [(method, params)], timeout_s)
         if isinstance(answer, ErrorResponse):
             raise ProtocolError(answer.code, answer.message, answer.data)
         return answer.result

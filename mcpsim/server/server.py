@@ -17,6 +17,7 @@ from mcpsim.eras.revisions import (
 from mcpsim.errors import INVALID_REQUEST, ProtocolError
 from mcpsim.messages import Request
 from mcpsim.server.asking import StateKeepers
+from mcpsim.server.changes import ELICITATION_COMPLETE, Change
 from mcpsim.server.operations import operations_of
 from mcpsim.server.registering import Registering
 from mcpsim.server.resources import check_hints
@@ -198,6 +199,20 @@ class Server(Registering):
         https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
         """
         self.changes.publish(END_OF_SUBSCRIPTIONS)
+
+    def elicitation_complete(self, elicitation_id: str) -> None:
+        """Tell the client that was asked for a visit to a URL, and nobody else, that the visit is done.
+
+        For whoever learns of it, such as the web page itself. The request that asked may be over since long;
+        its session must still be there, and, on HTTP, its standing stream. Only the revision 2025-11-25 has
+        such a notification; where there is nobody to tell, this does nothing.
+
+        Args:
+            elicitation_id: the name of the visit, as `Context.elicit_url` or `Context.require_url` took it.
+
+        https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
+        """
+        self.changes.publish(Change(ELICITATION_COMPLETE, visit=elicitation_id))
 
     def authorise_call(self, principal: str, tool: str) -> None:
         """Check that a principal may call a tool.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import anyio
 
@@ -16,7 +16,13 @@ from mcpsim.eras import legacy
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.legacy import Action, Phase
 from mcpsim.eras.methods import method as method_row
-from mcpsim.errors import INVALID_PARAMS, MalformedMessage, McpSimError, ProtocolError
+from mcpsim.errors import (
+    INVALID_PARAMS,
+    URL_ELICITATION_REQUIRED,
+    MalformedMessage,
+    McpSimError,
+    ProtocolError,
+)
 from mcpsim.messages import (
     Batch,
     ErrorResponse,
@@ -147,9 +153,13 @@ class ServedSession:
         return Taken(Response(request.id, {}))
 
     async def _run(self, request: Request, flight: Flight, send: Send, exchange: int) -> Answer | None:
-        return await self.dispatcher.legacy(
+        answer = await self.dispatcher.legacy(
             self.session, request, flight, send, self.questions, self.principal, exchange
         )
+        if isinstance(answer, ErrorResponse) and answer.code == URL_ELICITATION_REQUIRED:
+            for visit in _visits(answer.data):
+                self.session.begin_visit(visit)
+        return answer
 
     def _take_notification(self, message: Notification, action: Action) -> None:
         if action is Action.IGNORE:
@@ -167,6 +177,11 @@ class ServedSession:
                 )
 
     def _tell(self, change: Change) -> None:
+        if change.visit is not None:
+            if self.session.end_visit(change.visit):
+                params = {"elicitationId": change.visit}
+                self.unrelated(write_message(Notification(change.method, params)))
+            return
         capability = CAPABILITY_OF.get(change.method)
         if capability is None or not declares(self.declared, capability):
             return
@@ -240,6 +255,14 @@ class ServedSession:
         if self._listening is not None:
             self._listening.close()
         self.dispatcher.cancel_all()
+
+
+def _visits(data: Any) -> list[str]:
+    """The ids of the elicitations that an error names; a handler may have made it by hand."""
+    named: Any = cast("dict[str, Any]", data).get("elicitations") if isinstance(data, dict) else None
+    rows = cast("list[Any]", named) if isinstance(named, list) else []
+    ids = [cast("dict[str, Any]", row).get("elicitationId") for row in rows if isinstance(row, dict)]
+    return [id for id in ids if isinstance(id, str)]
 
 
 async def answer_batch(members: Sequence[Taken], dispatcher: Dispatcher) -> bytes | None:
