@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from mcpsim.errors import ERROR_CODES, MalformedMessage
 from mcpsim.messages import Batch, ErrorResponse, Notification, Request, Response, describe
 from mcpsim.recording import Head, events
-from mcpsim.widgets.narration import event_name
+from mcpsim.widgets.facts import event_name
 from mcpsim.widgets.reading import Conversation, Reading
 from mcpsim.widgets.steps import Step
 from mcpsim.widgets.text import compact_text, decoded, one_line

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mcpsim.eras.revisions import BATCHING_REVISIONS
-from mcpsim.widgets.narration_modern import Line
+from mcpsim.widgets.lines import Line
 
 # Only one revision had batches. Should another get them, this line has to decide whose page to show.
 (_BATCHING,) = BATCHING_REVISIONS
@@ -84,13 +84,13 @@ REQUESTS: Final[Mapping[str, Line]] = {
         "server/prompts#implementation-considerations",
     ),
     "request completion/complete": Line(
-        "{Sender} asks {receiver} to complete what the user has typed so far.",
+        "{Sender} asks {receiver} to complete {typed}.",
         "A server that completes MUST declare the `completions` capability. It returns at most 100 values.",
         "server/utilities/completion#capabilities",
     ),
     "request logging/setLevel": Line(
         "{Sender} wants log messages from the level {level} on.",
-        "A client MAY set the level at any time; it holds for all that follows.",
+        "A client MAY set the lowest level of the log messages that it wants. The server remembers it.",
         "server/utilities/logging#setting-log-level",
     ),
     "request sampling/createMessage": Line(
@@ -114,6 +114,23 @@ REQUESTS: Final[Mapping[str, Line]] = {
         "{Sender} sends `server/discover`, a method of the modern protocol.",
         "A legacy server does not know it, and answers with an error or not at all.",
         "basic/index#requests",
+    ),
+    "request elicitation/create url": Line(
+        "{Sender} asks {receiver} to send the user to the page {page_url}: {text}.",
+        "The client MUST show the whole URL and MUST NOT open it without the user's consent. Secrets go "
+        "straight to that page, and not through the client.",
+        "client/elicitation#safe-url-handling",
+    ),
+    "passed on request": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "After the handshake a client with a session id MUST send it with each HTTP request. Whatever stands "
+        "between has to bring the request to a server that knows this session.",
+        "basic/transports#session-management",
+    ),
+    "passed on initialize": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "The session begins at the server that answers: it MAY hand out a session id with the answer.",
+        "basic/transports#session-management",
     ),
 }
 
@@ -143,7 +160,7 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
         "basic/utilities/cancellation#behavior-requirements",
     ),
     "notification notifications/cancelled initialize": Line(
-        "{Sender} cancels {target}{reason}.",
+        "{Sender} cancels {target}{over}{reason}.",
         "A client MUST NOT cancel `initialize`.",
         "basic/utilities/cancellation#behavior-requirements",
     ),
@@ -183,6 +200,17 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
         "A server MAY send this; it MUST send it only to the client that was asked, with the "
         "`elicitationId` from before.",
         "client/elicitation#completion-notifications-for-url-mode-elicitation",
+    ),
+    "notification notifications/cancelled of nothing": Line(
+        "{Sender} cancels {target}{over}{reason}.",
+        "A cancellation of a request that is unknown or over SHOULD be ignored. It MUST name one that its "
+        "sender made and believes to be in progress.",
+        "basic/utilities/cancellation#error-handling",
+    ),
+    "notification notifications/message unasked": Line(
+        "{Sender} logs at level {level}: {text}.",
+        "The client has set no level so far: then the server MAY decide by itself what to send.",
+        "schema#loggingmessagenotification",
     ),
 }
 
@@ -285,6 +313,16 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "The URI of a root MUST begin with `file://`.",
         "client/roots#root",
     ),
+    "response logging/setLevel": Line(
+        "{Sender} confirms: it will send log messages from the level {level} on.",
+        "The answer is an empty result. The level holds for what the server sends from now on.",
+        "server/utilities/logging#setting-log-level",
+    ),
+    "response resources/unsubscribe": Line(
+        "{Sender} confirms: it will no longer tell of the resource {uri}.",
+        "The answer is an empty result.",
+        "schema#emptyresult",
+    ),
 }
 
 ERRORS: Final[Mapping[str, Line]] = {
@@ -311,7 +349,8 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32600": Line(
         "{Sender} refuses {target} as an invalid request: {text}.",
-        "An error MUST repeat the id of its request, except where that could not be read.",
+        "-32600 stands for a request that is not valid, whatever its method is. An error MUST repeat the "
+        "id of its request, except where that could not be read.",
         "basic/index#error-responses",
     ),
     "error -32600 unknown": Line(
@@ -364,6 +403,18 @@ ERRORS: Final[Mapping[str, Line]] = {
         "{Sender} needs the user to visit a URL before it can go on: {text}.",
         "The error MUST list what has to be done first. The client can then send the request again.",
         "client/elicitation#url-elicitation-required-error",
+    ),
+    "error origin": Line(
+        "{Sender} refuses the request, which comes from the web page {origin}: {text}.",
+        "A request with an `Origin` header that is not valid MUST be answered with 403. This keeps web "
+        "pages from talking to local servers.",
+        "basic/transports#security-warning",
+    ),
+    "error session": Line(
+        "{Sender} answers 404: it does not know the session of this request. {text}.",
+        "A request of an ended session MUST be answered with 404. The client MUST then begin a new session "
+        "with `initialize`.",
+        "basic/transports#session-management",
     ),
 }
 
@@ -441,6 +492,12 @@ WIRE: Final[Mapping[str, Line]] = {
         "The server MAY send requests and notifications on it. It MUST NOT send responses there, unless it "
         "takes up the broken stream of an earlier request.",
         "basic/transports#listening-for-messages-from-the-server",
+    ),
+    "http GET stream resumed": Line(
+        "{Sender} takes the broken stream up again, after the event {last_event}.",
+        "The server MAY send what came after that event on the stream that broke, and go on with it. It MUST "
+        "NOT send what belongs to another stream.",
+        "basic/transports#resumability-and-redelivery",
     ),
     "http GET resume": Line(
         "{Sender} takes a broken stream up again, after the event {event}.",
@@ -601,6 +658,60 @@ WIRE: Final[Mapping[str, Line]] = {
         "",
         "Nobody answers a notification, so its sender cannot know that it is lost.",
         "basic/index#notifications",
+    ),
+    "own status": Line(
+        "{Sender} itself answers with the HTTP status {status}: {meaning}.",
+        "No server has answered here. A lost connection SHOULD NOT be taken for a cancellation.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "closed stdout died": Line(
+        "The process of {sender} has died, and its standard output is closed.",
+        "What the handshake agreed on is gone with the process: a new one needs a new handshake.",
+        "basic/lifecycle#initialization",
+    ),
+    "closed exchange cut": Line(
+        "The connection of {target} breaks before the answer has come.",
+        "This SHOULD NOT be taken for a cancellation. Where the events have ids, the client can take the "
+        "stream up again with `Last-Event-ID`.",
+        "basic/transports#resumability-and-redelivery",
+    ),
+    "closed exchange cut standing": Line(
+        "The connection of the stream that a GET opened breaks.",
+        "To go on, the client SHOULD send a GET again, with the id of the last event that it got.",
+        "basic/transports#resumability-and-redelivery",
+    ),
+    "closed exchange standing": Line(
+        "{Sender} closes the standing stream that a GET opened.",
+        "The client MAY close this stream at any time, and so MAY the server.",
+        "basic/transports#listening-for-messages-from-the-server",
+    ),
+    "closed exchange cancelled": Line(
+        "{Sender} closes {stream} of {target}, which it has cancelled.",
+        "A lost connection SHOULD NOT be taken for a cancellation. To cancel, the client SHOULD send "
+        "`notifications/cancelled`.",
+        "basic/transports#sending-messages-to-the-server",
+    ),
+    "closed exchange by client initialize": Line(
+        "{Sender} closes {stream} of {target} before the answer has come{reason}: it waits no longer.",
+        "A client MUST NOT cancel `initialize`, so no cancellation follows.",
+        "basic/utilities/cancellation#behavior-requirements",
+    ),
+    "lost at closing": Line(
+        "",
+        "A cancellation and what it cancels can cross on the way: both sides MUST handle that.",
+        "basic/utilities/cancellation#timing-considerations",
+    ),
+    "lost with its stream": Line(
+        "",
+        "Its event has no id, so the client cannot ask for it again. A server MAY make its streams "
+        "resumable.",
+        "basic/transports#resumability-and-redelivery",
+    ),
+    "lost resumable": Line(
+        "",
+        "Its event has an id: the client can ask for what came after the last event that it got, and the "
+        "server MAY send it again.",
+        "basic/transports#resumability-and-redelivery",
     ),
 }
 

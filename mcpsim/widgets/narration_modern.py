@@ -6,24 +6,9 @@ The pages are below https://modelcontextprotocol.io/specification/2026-07-28/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class Line(NamedTuple):
-    """One row of a narration table.
-
-    Attributes:
-        what: what just happened, with `{names}` for the facts of the message.
-        rule: the rule at work; MUST, SHOULD and MAY are the specification's.
-        page: where the rule stands, below the revision.
-        revision: the revision whose page it is; "" for the one that describes the era.
-    """
-
-    what: str
-    rule: str
-    page: str
-    revision: str = ""
-
+from mcpsim.widgets.lines import Line
 
 _CACHE: Final = (
     "A complete result of this method MUST carry `ttlMs` and `cacheScope`, so that the client knows how "
@@ -68,7 +53,8 @@ REQUESTS: Final[Mapping[str, Line]] = {
         "server/utilities/pagination#implementation-guidelines",
     ),
     "request retry": Line(
-        "{Sender} sends {method} again, as a new request, now with what {receiver} asked for{answers}.",
+        "{Sender} sends {method} again, as a new request, now with answers to what {receiver} "
+        "asked{brought}.{state}",
         "The retry MUST have another id, and MUST give back `requestState` exactly as it came; if none "
         "came, it MUST NOT send one.",
         "basic/patterns/mrtr#client-requirements-basic-workflow",
@@ -111,7 +97,7 @@ REQUESTS: Final[Mapping[str, Line]] = {
         "server/prompts#implementation-considerations",
     ),
     "request completion/complete": Line(
-        "{Sender} asks {receiver} to complete what the user has typed so far.",
+        "{Sender} asks {receiver} to complete {typed}.",
         "A server that completes MUST declare the `completions` capability. It returns at most 100 values.",
         "server/utilities/completion#capabilities",
     ),
@@ -135,6 +121,29 @@ REQUESTS: Final[Mapping[str, Line]] = {
         "{Sender} sends `resources/subscribe`, a method of the legacy protocol.",
         "In the modern protocol `subscriptions/listen` takes its place.",
         "changelog#major-changes",
+    ),
+    "request retry with state only": Line(
+        "{Sender} sends {method} again, as a new request, now with a `requestState`.{state}",
+        "The retry MUST have another id, and MUST give back `requestState` exactly as it came. Where nothing "
+        "was asked, the client MAY retry at once.",
+        "basic/patterns/mrtr#client-requirements-basic-workflow",
+    ),
+    "request resources/unsubscribe": Line(
+        "{Sender} sends `resources/unsubscribe`, a method of the legacy protocol.",
+        "In the modern protocol `subscriptions/listen` takes its place: who has heard enough cancels it.",
+        "basic/patterns/subscriptions#cancellation",
+    ),
+    "passed on request": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "Fields of the body stand in HTTP headers too, so that a gateway can route a request and look at it "
+        "without reading the body.",
+        "basic/transports/streamable-http#request-metadata",
+    ),
+    "passed on request among replicas": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "Any replica will do: a server MUST NOT rely on earlier requests over the same connection to know "
+        "the version, the capabilities or the client.",
+        "basic/index#statelessness",
     ),
 }
 
@@ -212,6 +221,23 @@ NOTIFICATIONS: Final[Mapping[str, Line]] = {
         "The modern protocol does not have it.",
         "changelog#major-changes",
     ),
+    "notification notifications/cancelled of nothing": Line(
+        "{Sender} cancels {target}{over}{reason}.",
+        "A cancellation of a request that is unknown or over SHOULD be ignored. It MUST name one that the "
+        "client made and believes to be in progress.",
+        "basic/patterns/cancellation#error-handling",
+    ),
+    "notification notifications/cancelled subscriptions/listen": Line(
+        "{Sender} ends its subscription {target}{reason}.",
+        "On stdio a client ends a subscription by cancelling its `subscriptions/listen` request.",
+        "basic/patterns/subscriptions#cancellation",
+    ),
+    "passed on piece": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "A server SHOULD send the header `X-Accel-Buffering: no` with a stream, so that what stands between "
+        "hands each event on at once.",
+        "basic/transports/streamable-http#receiving-messages",
+    ),
 }
 
 RESPONSES: Final[Mapping[str, Line]] = {
@@ -253,7 +279,7 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "basic/index#resulttype",
     ),
     "response input_required": Line(
-        "{Sender} cannot finish {target} yet: it needs input from {receiver}{answers}.",
+        "{Sender} cannot finish {target} yet: it needs input from {receiver}{asked}.",
         _INPUT,
         "basic/patterns/mrtr#server-requirements-basic-workflow",
     ),
@@ -309,6 +335,31 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "stream. The page on cancellation says otherwise: the server MUST send `notifications/cancelled`.",
         "basic/patterns/subscriptions#graceful-closure",
     ),
+    "response input_required with state only": Line(
+        "{Sender} is not done with {target} yet. It asks for nothing, but gives a `requestState`: "
+        "{receiver} is to send the request again.",
+        "An `input_required` result MUST hold `inputRequests` or `requestState`, or both. Without "
+        "`inputRequests` the client MAY retry at once.",
+        "basic/patterns/mrtr#client-requirements-basic-workflow",
+    ),
+    "response resources/read retry": Line(
+        "{Sender} sends the content of the resource {uri}.",
+        "The result of a request that carries `inputResponses` or `requestState` MUST NOT be cached: it "
+        "depends on more than the request.",
+        "server/utilities/caching#cache-key",
+    ),
+    "passed on result that may be kept": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "A shared gateway MAY keep a result with the `cacheScope` “public”, and give it to any user. One "
+        "that is “private” MUST NOT be shared between authorization contexts.",
+        "server/utilities/caching#cache-scope-field",
+    ),
+    "own kept result": Line(
+        "{Sender} answers {target} by itself, out of its cache: no server is asked.",
+        "A shared gateway MAY keep a result with the `cacheScope` “public”, and give it to any user while it "
+        "is fresh.",
+        "server/utilities/caching#cache-scope-field",
+    ),
 }
 
 ERRORS: Final[Mapping[str, Line]] = {
@@ -360,7 +411,8 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32600": Line(
         "{Sender} refuses {target} as an invalid request: {text}.",
-        "An error MUST repeat the id of its request, except where that could not be read.",
+        "-32600 stands for a request that is not valid, whatever its method is. An error MUST repeat the "
+        "id of its request, except where that could not be read.",
         "basic/index#error-responses",
     ),
     "error -32600 unknown": Line(
@@ -445,6 +497,12 @@ ERRORS: Final[Mapping[str, Line]] = {
         "{Sender} sends the error -32042: {text}.",
         "This code belongs to an earlier revision: an implementation of this one MUST NOT send it.",
         "basic/index#error-codes",
+    ),
+    "error origin": Line(
+        "{Sender} refuses the request, which comes from the web page {origin}: {text}.",
+        "A request with an `Origin` header that is not valid MUST be answered with 403. This keeps web "
+        "pages from talking to local servers.",
+        "basic/transports/streamable-http",
     ),
 }
 
@@ -648,6 +706,73 @@ WIRE: Final[Mapping[str, Line]] = {
         "",
         "Nobody answers a notification, so its sender cannot know that it is lost.",
         "basic/index#notifications",
+    ),
+    "own status": Line(
+        "{Sender} itself answers with the HTTP status {status}: {meaning}.",
+        "What stands between client and server answers with an HTTP error status where it cannot let a "
+        "request through, and need not send a JSON-RPC error with it.",
+        "basic/transports/streamable-http#server-validation",
+    ),
+    "closed stdout died": Line(
+        "The process of {sender} has died, and its standard output is closed.",
+        "If the server ends unexpectedly, the client SHOULD start it again. Requests in flight are lost, and "
+        "can simply be sent again.",
+        "basic/transports/stdio#unexpected-termination",
+    ),
+    "closed exchange cut": Line(
+        "The connection of {target} breaks before the answer has come.",
+        "A stream cannot be taken up again. A client that still wants the answer MUST send the request anew, "
+        "with a new id.",
+        "changelog#major-changes",
+    ),
+    "closed exchange cut subscriptions/listen": Line(
+        "The connection of the subscription {target} breaks.",
+        "No result has come, so this is no graceful end: the client MAY take it as a reason to connect "
+        "again.",
+        "basic/patterns/subscriptions#graceful-closure",
+    ),
+    "closed exchange cut standing": Line(
+        "The connection of the stream that a GET opened breaks.",
+        "The modern protocol has no GET stream.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "closed exchange standing": Line(
+        "{Sender} closes the stream that a GET opened.",
+        "The modern protocol has no GET stream.",
+        "basic/transports/streamable-http#earlier-streamable-http-revisions",
+    ),
+    "closed exchange cancelled": Line(
+        "{Sender} closes {stream} of {target}, which it has cancelled.",
+        "On Streamable HTTP closing the response stream is the signal to cancel, and the server MUST take it "
+        "so.",
+        "basic/transports/streamable-http#cancellation",
+    ),
+    "closed exchange by client subscriptions/listen": Line(
+        "{Sender} ends its subscription {target} by closing the stream.",
+        "On Streamable HTTP a client ends a subscription by closing its stream. The server SHOULD stop, and "
+        "MUST NOT send anything more for it.",
+        "basic/patterns/subscriptions#cancellation",
+    ),
+    "closed exchange by server subscriptions/listen": Line(
+        "{Sender} closes the stream of the subscription {target} without a result.",
+        "A server that ends a subscription SHOULD send its result first. Without it the client MAY take this "
+        "as a reason to connect again.",
+        "basic/patterns/subscriptions#graceful-closure",
+    ),
+    "lost at closing": Line(
+        "",
+        "A cancellation and what it cancels can cross on the way: both sides MUST handle that.",
+        "basic/patterns/cancellation#timing-considerations",
+    ),
+    "lost with its stream": Line(
+        "",
+        "A stream cannot be taken up again with `Last-Event-ID`: what was lost with it does not come again.",
+        "basic/transports/streamable-http#receiving-messages",
+    ),
+    "lost resumable": Line(
+        "",
+        "A stream cannot be taken up again with `Last-Event-ID`, so the id of its event is of no use.",
+        "basic/transports/streamable-http#receiving-messages",
     ),
 }
 

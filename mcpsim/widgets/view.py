@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcpsim.errors import MalformedMessage
@@ -16,11 +16,13 @@ from mcpsim.widgets.labels import kind_of, label_of
 from mcpsim.widgets.layout import Layout, lay_out
 from mcpsim.widgets.memory import memory_of
 from mcpsim.widgets.narration import Narrator
+from mcpsim.widgets.passing import passing_of
 from mcpsim.widgets.pretty import Path, pretty
 from mcpsim.widgets.raw import raw_of
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
 from mcpsim.widgets.steps import Step, Steps, steps_of
-from mcpsim.widgets.text import clock, duration, lane_name, one_line
+from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_line
+from mcpsim.widgets.threads import Place, Thread, threads_of
 
 MAX_STEPS: Final = 20_000
 
@@ -37,7 +39,8 @@ def player_data(recording: Recording) -> dict[str, Any]:
             `n`; `at_us`; `time` (the same for people); `kind` ("request", "response", "error",
             "notification", "batch", "malformed", "http", "stderr", "note", "closed", "handler"); `label` and
             `gist` (what it is, in short); `from` and `to` (lanes; `to` is "" without an arrow); `y`;
-            `what` (the sentence); `rule` (position in `texts`, or -1); `era`;
+            `what` (the sentence); `rule` (position in `texts`, or -1); `era`; `thread` (position in
+            `threads`, or -1) and `part` (which round or page of it, from 1);
             and for frames `frame`, `exchange`, `y2` (where it arrives, or None), `fate` ("delivered",
             "dropped", "in flight"), `took` (how long it travelled, for people, or ""), `arrives` (the step
             during which it arrives, or None), `copy_of` (a step, or 0), `changed` (whether other bytes
@@ -45,6 +48,9 @@ def player_data(recording: Recording) -> dict[str, Any]:
             indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
             `raw` (a list of [title, text]).
         `texts`: a list of [text, url], each of them once.
+        `threads`: what belongs together over several requests: `kind` ("rounds", "pages" or "subscription"),
+            `label` (the request that it began with) and `parts` (how many rounds or pages, or 0 where
+            the last of them is not here).
         `requests`: one dict a request: `label`, `from`, `to`, `opened` (the step that sends it), `ended` (the
             step during which its sender stops waiting, or None), `outcome`.
         `memory`: as `memory_of` gives it.
@@ -55,7 +61,10 @@ def player_data(recording: Recording) -> dict[str, Any]:
     shown = steps.all[:MAX_STEPS]
     until = steps.all[MAX_STEPS].index if len(steps.all) > MAX_STEPS else None
     conversation = read(recording)
-    builder = _Builder(recording, steps, conversation, lay_out(recording, until=until))
+    passing = passing_of(recording, conversation)
+    places = threads_of(recording, conversation, passing)
+    narrator = Narrator(recording, conversation, steps, passing, places)
+    builder = _Builder(recording, steps, conversation, lay_out(recording, until=until), narrator, places)
     rows = [builder.row(step) for step in shown]
     layout = builder.layout
     return {
@@ -66,6 +75,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "parties": list(dict.fromkeys(lane_name(party) for party in lanes_of(recording))),
         "steps": rows,
         "texts": builder.texts,
+        "threads": builder.threads,
         "requests": list(_requests(conversation, steps, len(shown))),
         "memory": memory_of(recording, steps),
         "bars": [
@@ -98,14 +108,23 @@ def lanes_of(recording: Recording) -> tuple[str, ...]:
 
 class _Builder:
     def __init__(
-        self, recording: Recording, steps: Steps, conversation: Conversation, layout: Layout
+        self,
+        recording: Recording,
+        steps: Steps,
+        conversation: Conversation,
+        layout: Layout,
+        narrator: Narrator,
+        places: Mapping[int, Place],
     ) -> None:
+        self.threads: list[dict[str, Any]] = []
+        self._places = places
+        self._thread_of: dict[int, int] = {}
         self.texts: list[list[str]] = []
         self.layout = layout
         self._positions: dict[tuple[str, str], int] = {}
         self._steps = steps
         self._conversation = conversation
-        self._narrator = Narrator(recording, conversation, steps)
+        self._narrator = narrator
         self._step_of_frame = {step.frame.number: step.number for step in steps.all if step.frame}
         self._ends = {
             event.frame: index
@@ -131,6 +150,8 @@ class _Builder:
             "rule": self._text(narration.rule, narration.url) if narration.rule else -1,
             "era": reading.era if reading else self._conversation.eras.get(step.event.connection, ""),
         }
+        call = reading.call if reading else self._conversation.closings.get(step.index)
+        row["thread"], row["part"] = self._place(call)
         if step.frame is not None and reading is not None:
             row.update(self._frame(step.frame, reading))
         return row
@@ -154,6 +175,15 @@ class _Builder:
             "fields": fields,
             "raw": [[block.title, block.text] for block in raw_of(frame)],
         }
+
+    def _place(self, call: Call | None) -> tuple[int, int]:
+        place = self._places.get(call.frame) if call is not None else None
+        if place is None:
+            return -1, 0
+        number = self._thread_of.setdefault(place.thread.call.frame, len(self.threads))
+        if number == len(self.threads):
+            self.threads.append(_thread(place.thread))
+        return number, place.part
 
     def _about(self, call: Call | None, frame: Frame) -> int:
         if call is None or call.frame == frame.number:
@@ -189,6 +219,15 @@ class _Builder:
         if position == len(self.texts):
             self.texts.append([text, url])
         return position
+
+
+def _thread(thread: Thread) -> dict[str, Any]:
+    request = thread.call.request
+    return {
+        "kind": thread.kind,
+        "label": f"{one_line(request.method, 60)} #{one_line(compact_text(request.id), 40)}",
+        "parts": thread.parts if thread.ended else 0,
+    }
 
 
 def _path_label(path: tuple[str, ...]) -> str:

@@ -11,14 +11,22 @@ import pytest
 from mcpsim.eras.pages import spec_url
 from mcpsim.recording import Recording, events
 from mcpsim.widgets.narration import LINES, Narration, Narrator, url_of
+from mcpsim.widgets.passing import passing_of
 from mcpsim.widgets.reading import read
-from mcpsim.widgets.steps import steps_of
+from mcpsim.widgets.steps import Steps, steps_of
+from mcpsim.widgets.threads import threads_of
+
+
+def narrator_of(recording: Recording, steps: Steps) -> Narrator:
+    conversation = read(recording)
+    passing = passing_of(recording, conversation)
+    return Narrator(recording, conversation, steps, passing, threads_of(recording, conversation, passing))
 
 
 def told(recording: Recording) -> list[Narration]:
     steps = steps_of(recording)
-    narrator = Narrator(recording, read(recording), steps)
-    return [narrator.tell(step) for step in steps.all]
+    speaker = narrator_of(recording, steps)
+    return [speaker.tell(step) for step in steps.all]
 
 
 # ------------------------------------------------------------------------------- every row of the tables
@@ -76,6 +84,59 @@ class Scene:
         )
 
 
+def relay(scene: Scene, *messages: tuple[str, str, Any, dict[str, Any] | None]) -> None:
+    """Messages on two hops, of which 1 lies before the gateway and 2 behind it."""
+    for sender, receiver, message, head in messages:
+        body = message if isinstance(message, bytes) else scene.made.write(message)
+        exchange = 1 if "client" in (sender, receiver) else 2
+        scene.pen.send(sender, receiver, body, exchange=exchange, head=head)
+
+
+def through(scene: Scene, message: dict[str, Any]) -> list[tuple[str, str, Any, dict[str, Any] | None]]:
+    """A message of the client that goes through a gateway."""
+    return [("client", "gateway", message, POST), ("gateway", "server", message, POST)]
+
+
+def listing(scene: Scene) -> dict[str, Any]:
+    return (scene.made.request if scene.era == "modern" else scene.made.plain)(1, "tools/list")
+
+
+def kept(scene: Scene) -> dict[str, Any]:
+    return scene.made.result(1, tools=[], ttlMs=9, cacheScope="public")
+
+
+def answered_by_the_gateway(scene: Scene, message: Any, status: int = 200) -> None:
+    """Another request went through before, so that it is known who the gateway is."""
+    before = scene.made.notification("notifications/x")
+    scene.pen.send("client", "gateway", before, exchange=3, head=POST)
+    scene.pen.send("gateway", "server", before, exchange=4, head=POST)
+    relay(scene, ("client", "gateway", listing(scene), POST), ("gateway", "client", message, answer(status)))
+
+
+def answer(status: int, *headers: list[str]) -> dict[str, Any]:
+    return {"status": status, "headers": list(headers)}
+
+
+def listen(scene: Scene) -> None:
+    message = scene.made.request(1, "subscriptions/listen")
+    scene.pen.send("client", "server", message, exchange=1, head=POST)
+
+
+def die(scene: Scene) -> None:
+    scene.pen.recorder.note("server", "The process of server dies.")
+
+
+def lost_because(scene: Scene, why: str, data: bytes) -> None:
+    scene.post()
+    frame = scene.pen.send("server", "client", data, arrives=False, exchange=1, head=STREAM)
+    scene.pen.recorder.dropped(frame, "server", "client", why, connection=1, exchange=1)
+
+
+def refused(scene: Scene, status: int, *headers: list[str]) -> None:
+    scene.http(("client", "server"), {**POST, "headers": list(headers)}, scene.made.write(listing(scene)))
+    scene.fail(-32600, id=None, exchange=1, head=answer(status))
+
+
 def to_server(scene: Scene, data: bytes, **more: Any) -> None:
     scene.pen.send("client", "server", data, **more)
 
@@ -123,7 +184,37 @@ SCENES: dict[str, Callable[[Scene], object]] = {
         to_server(s, s.made.write(s.made.plain(2, "tools/list"))),
     ),
     "request page": lambda s: s.ask("tools/list", {"cursor": ""}),
-    "request retry": lambda s: s.ask("tools/call", {"requestState": "x"}),
+    "request retry": lambda s: s.ask("tools/call", {"inputResponses": {}, "requestState": "x"}),
+    "request retry with state only": lambda s: s.ask("tools/call", {"requestState": "x"}),
+    "request elicitation/create url": lambda s: s.ask("elicitation/create", {"mode": "url", "url": "u"}),
+    "passed on": lambda s: relay(
+        s,
+        *through(s, listing(s)),
+        *[
+            (*sides, s.made.error(1, -5, "No."), answer(200))
+            for sides in (("server", "gateway"), ("gateway", "client"))
+        ],
+    ),
+    "passed on request": lambda s: relay(s, *through(s, listing(s))),
+    "passed on request among replicas": lambda s: (
+        relay(s, *through(s, listing(s))),
+        s.pen.send("client", "gateway", s.made.request(2, "tools/list"), exchange=3, head=POST),
+        s.pen.send("gateway", "other", s.made.request(2, "tools/list"), exchange=4, head=POST),
+    ),
+    "passed on initialize": lambda s: relay(s, *through(s, s.made.plain(1, "initialize", {}))),
+    "passed on piece": lambda s: relay(
+        s, *through(s, listing(s)), ("server", "gateway", b"", STREAM), ("gateway", "client", b"", STREAM)
+    ),
+    "passed on result that may be kept": lambda s: relay(
+        s,
+        *through(s, listing(s)),
+        ("server", "gateway", kept(s), answer(200)),
+        ("gateway", "client", kept(s), answer(200)),
+    ),
+    "own kept result": lambda s: answered_by_the_gateway(s, kept(s)),
+    "own result": lambda s: answered_by_the_gateway(s, s.made.result(1, tools=[])),
+    "own answer": lambda s: answered_by_the_gateway(s, s.made.error(1, -5, "No.")),
+    "own status": lambda s: answered_by_the_gateway(s, b"", 502),
     "notification": lambda s: s.notify("notifications/unheard-of"),
     "notification notifications/cancelled": lambda s: (s.ask("tools/call"), cancel(s)),
     "notification notifications/cancelled http": lambda s: s.pen.send(
@@ -141,6 +232,19 @@ SCENES: dict[str, Callable[[Scene], object]] = {
         s.ask("tools/call"),
         s.notify("notifications/cancelled", requestId=1),
     ),
+    "notification notifications/cancelled of nothing": lambda s: cancel(s, "never"),
+    "notification notifications/cancelled subscriptions/listen": lambda s: (
+        s.ask("subscriptions/listen"),
+        cancel(s),
+    ),
+    "notification notifications/message": lambda s: (
+        s.ask("logging/setLevel", {"level": "info"}),
+        s.notify("notifications/message"),
+    ),
+    "notification notifications/message unasked": lambda s: (
+        s.ask("tools/call"),
+        s.notify("notifications/message"),
+    ),
     "notification notifications/cancelled initialize": lambda s: cancel(s, "start"),
     "response": lambda s: (s.ask("tools/unheard-of"), s.answer("tools/unheard-of", {})),
     "response from client": lambda s: (
@@ -157,7 +261,15 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     "response unknown type": lambda s: (s.ask("tools/call"), s.answer("tools/call", {"resultType": "task"})),
     "response input_required": lambda s: (
         s.ask("tools/call"),
+        s.answer("tools/call", {"resultType": "input_required", "inputRequests": {"a": {}}}),
+    ),
+    "response input_required with state only": lambda s: (
+        s.ask("tools/call"),
         s.answer("tools/call", {"resultType": "input_required", "requestState": "x"}),
+    ),
+    "response resources/read retry": lambda s: (
+        s.ask("resources/read", {"requestState": "x"}),
+        s.answer("resources/read", {}),
     ),
     "response page": lambda s: (s.ask("tools/list"), s.answer("tools/list", {"tools": [], "nextCursor": ""})),
     "response list": lambda s: (s.ask("prompts/list"), s.answer("prompts/list", {"prompts": []})),
@@ -189,6 +301,8 @@ SCENES: dict[str, Callable[[Scene], object]] = {
         refuse_version(s, -32601 if s.era == "modern" else -32602),
     ),
     "error cancelled": lambda s: (s.ask("tools/call"), cancel(s), s.fail(-1)),
+    "error origin": lambda s: refused(s, 403, ["Origin", "https://evil.example"]),
+    "error session": lambda s: refused(s, 404, ["MCP-Session-Id", "s1"]),
     "error -32600 unknown": lambda s: s.fail(-32600, id=None),
     "error ping": lambda s: (s.ask("ping"), s.fail(-32602)),
     "error -32602 without metadata": lambda s: (
@@ -247,6 +361,10 @@ SCENES: dict[str, Callable[[Scene], object]] = {
         s.http(("client", "server"), {"method": "GET"}),
         s.http(("server", "client"), STREAM),
     ),
+    "http GET stream resumed": lambda s: (
+        s.http(("client", "server"), {"method": "GET", "headers": [["Last-Event-ID", "e1"]]}),
+        s.http(("server", "client"), STREAM),
+    ),
     "http 405 to POST": lambda s: (s.post(), s.http(("server", "client"), {"status": 405})),
     "http response": lambda s: s.http(("server", "client"), {"status": 200}),
     "closed stdin": lambda s: s.close("client", "stdin"),
@@ -261,11 +379,63 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     "closed exchange by client": lambda s: (s.post(), s.close("client", "exchange", "aborted", exchange=1)),
     "closed exchange by server": lambda s: (s.post(), s.close("server", "exchange", exchange=1)),
     "closed exchange timeout": lambda s: (s.post(), s.close("client", "exchange", "timed out", exchange=1)),
-    "handler cancelled": lambda s: (
+    "closed stdout died": lambda s: (die(s), s.close("server", "stdout", "the process died")),
+    "closed the pipes": lambda s: s.close("client", "the pipes", "cut"),
+    "closed exchange cut": lambda s: (s.post(), s.close("client", "exchange", "cut", exchange=1)),
+    "closed exchange cut late": lambda s: (
+        s.post(),
+        s.http(("server", "client"), answer(200), s.made.write(s.made.result(1))),
+        s.close("client", "exchange", "cut", exchange=1),
+    ),
+    "closed exchange cut subscriptions/listen": lambda s: (
+        listen(s),
+        s.close("client", "exchange", "cut", exchange=1),
+    ),
+    "closed exchange cut standing": lambda s: (
+        s.http(("client", "server"), {"method": "GET"}),
+        s.close("client", "exchange", "cut", exchange=1),
+    ),
+    "closed exchange standing": lambda s: (
+        s.http(("client", "server"), {"method": "GET"}),
+        s.close("server", "exchange", exchange=1),
+    ),
+    "closed exchange cancelled": lambda s: (s.post(), cancel(s), s.close("client", "exchange", exchange=1)),
+    "closed exchange by client subscriptions/listen": lambda s: (
+        listen(s),
+        s.close("client", "exchange", exchange=1),
+    ),
+    "closed exchange by server subscriptions/listen": lambda s: (
+        listen(s),
+        s.close("server", "exchange", exchange=1),
+    ),
+    "closed exchange by client initialize": lambda s: (
+        s.http(("client", "server"), POST, s.made.write(s.made.plain(1, "initialize", {}))),
+        s.close("client", "exchange", exchange=1),
+    ),
+    "handler died": lambda s: (
+        s.ask("tools/call"),
+        die(s),
+        s.pen.handler(events.HANDLER_CANCELLED, "clock", 1),
+    ),
+    "handler stopped": lambda s: (
         s.ask("tools/call"),
         s.pen.handler(events.HANDLER_CANCELLED, "clock", 1),
     ),
+    "handler cancelled": lambda s: (
+        s.ask("tools/call"),
+        cancel(s),
+        s.pen.handler(events.HANDLER_CANCELLED, "clock", 1),
+    ),
     "lost request": lambda s: (s.ask("tools/call"), lost(s, s.made.plain(5, "tools/call"))),
+    "lost at closing": lambda s: lost_because(
+        s, "the client closed the response stream", b"data: " + s.made.write(s.made.result(1)) + b"\n\n"
+    ),
+    "lost with its stream": lambda s: lost_because(
+        s, "the connection was cut", b"data: " + s.made.write(s.made.result(1)) + b"\n\n"
+    ),
+    "lost resumable": lambda s: lost_because(
+        s, "the connection was cut", b"id: 7\ndata: " + s.made.write(s.made.result(1)) + b"\n\n"
+    ),
     "lost notification": lambda s: (s.ask("tools/call"), lost(s, s.made.notification("notifications/x"))),
 }
 
@@ -299,7 +469,7 @@ def test_every_row_is_said_by_some_message(made, era, key):
     play(scene, key)
     narration = told(scene.pen.done("x"))[-1]
     line = LINES[era][key]
-    assert narration.url == url_of(era, line)
+    assert narration.url == (url_of(era, line) if line.rule else "")
     if line.what:
         pattern = ".*".join(re.escape(part) for part in re.split(r"\{\w+\}", line.what))
         assert re.match(pattern, narration.what), narration.what
@@ -314,14 +484,14 @@ def test_no_scene_is_left_over():
 def test_no_sentence_of_the_tables_stands_open(made):
     for lines in LINES.values():
         for line in lines.values():
-            assert line.rule.endswith((".", ")"))
+            assert line.rule.endswith((".", ")")) or line.rule == line.page == ""
             assert "  " not in line.what + line.rule
-            assert line.what == "" or line.what.endswith((".", "{text}"))
+            assert line.what == "" or line.what.endswith((".", "{text}", "{state}"))
 
 
 @pytest.mark.parametrize(("era", "revision"), [("modern", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_the_pages_of_both_eras_have_their_revision(era, revision):
-    own = [line for line in LINES[era].values() if not line.revision]
+    own = [line for line in LINES[era].values() if line.rule and not line.revision]
     assert {url_of(era, line).split("/")[4] for line in own} == {revision}
     assert url_of(era, own[0]) == spec_url(era, own[0].page)
 
@@ -377,14 +547,18 @@ def test_the_sentences_of_lost_messages(made):
 
 
 def test_the_sentences_of_a_question_through_a_gateway(made):
-    said = sentences(made.gateway())
-    assert said[2] == (
-        "The server cannot finish `tools/call` #71 yet: "
-        "it needs input from the gateway: an answer from the user."
-    )
-    assert said[5] == (
-        "The gateway sends `tools/call` again, as a new request, now with what the server asked for: “sure”."
-    )
+    assert sentences(made.gateway()) == [
+        "The client asks the server, by way of the gateway, to run the tool “close_ticket”.",
+        "The gateway passes `tools/call` #71 on to the server.",
+        "The server cannot finish `tools/call` #71 yet: it needs input from the client: "
+        "an answer from the user.",
+        'The gateway passes the `input_required` result of `tools/call` #"a" on to the client.',
+        "The client sends `tools/call` again, as a new request, now with answers to what the server, by way "
+        "of the gateway, asked: “sure” (the user accepted).",
+        "The gateway passes `tools/call` #72 on to the server.",
+        "The server gives back what the tool “close_ticket” returned.",
+        'The gateway passes the result of `tools/call` #"b" on to the client.',
+    ]
 
 
 def test_an_empty_line_is_no_message(made):

@@ -10,17 +10,25 @@ import pytest
 from mcpsim.errors import ERROR_CODES
 from mcpsim.recording import Recording
 from mcpsim.widgets.narration import Narration, Narrator
+from mcpsim.widgets.passing import passing_of
 from mcpsim.widgets.reading import read
-from mcpsim.widgets.steps import steps_of
+from mcpsim.widgets.steps import Steps, steps_of
+from mcpsim.widgets.threads import threads_of
 
 POST: dict[str, Any] = {"method": "POST", "path": "/mcp", "headers": []}
 BATCH = b'[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":"ping"}]'
 HELLO = {"protocolVersion": "2025-11-25"}
 
 
+def narrator_of(recording: Recording, steps: Steps) -> Narrator:
+    conversation = read(recording)
+    passing = passing_of(recording, conversation)
+    return Narrator(recording, conversation, steps, passing, threads_of(recording, conversation, passing))
+
+
 def last(recording: Recording) -> Narration:
     steps = steps_of(recording)
-    return Narrator(recording, read(recording), steps).tell(steps.all[-1])
+    return narrator_of(recording, steps).tell(steps.all[-1])
 
 
 @pytest.fixture

@@ -16,7 +16,10 @@ from mcpsim.recording import Event, Recording, events
 from mcpsim.widgets import view
 from mcpsim.widgets.view import player_data
 
-STEP_KEYS = {"n", "at_us", "time", "kind", "label", "gist", "from", "to", "y", "what", "rule", "era"}
+STEP_KEYS = {"n", "at_us", "time", "kind", "label", "gist", "from", "to", "y", "what", "rule", "era"} | {
+    "thread",
+    "part",
+}
 FRAME_KEYS = {
     "frame", "exchange", "y2", "fate", "took", "arrives", "copy_of", "about", "changed", "json", "fields",
     "raw",
@@ -27,7 +30,7 @@ def test_the_form_of_the_data(recording):
     data = player_data(recording)
     assert set(data) == {
         "title", "transport", "source", "eras", "parties", "steps", "texts", "requests", "memory", "bars",
-        "waits", "height", "left_out",
+        "waits", "height", "left_out", "threads",
     }  # fmt: skip
     for number, step in enumerate(data["steps"], start=1):
         assert step["n"] == number
@@ -35,6 +38,8 @@ def test_the_form_of_the_data(recording):
         assert step["from"] in data["parties"]
         assert step["to"] in {"", *data["parties"]}
         assert -1 <= step["rule"] < len(data["texts"])
+        assert -1 <= step["thread"] < len(data["threads"])
+        assert (step["part"] > 0) == (step["thread"] >= 0)
     assert len({tuple(text) for text in data["texts"]}) == len(data["texts"])
 
 
