@@ -54,8 +54,9 @@ class Server(Registering):
             which ones were used.
         state_key: the secret that seals the state; None to make one. Servers that stand in for one another
             need the same.
-        authorise: called with the principal and a tool's name before the tool runs; returns whether the
-            principal may call it. None: everybody may.
+        authorise: called before a handler runs, with the principal, and with the name of the tool or prompt
+            or the URI of the resource; returns whether the principal may have it. None: everybody may have
+            everything. What the lists show, and who is told of changes, are other matters.
 
     Raises:
         ValueError: an argument is out of its range; the text says which and what would be right.
@@ -214,12 +215,17 @@ class Server(Registering):
         """
         self.changes.publish(Change(ELICITATION_COMPLETE, visit=elicitation_id))
 
-    def authorise_call(self, principal: str, tool: str) -> None:
-        """Check that a principal may call a tool.
+    def check_authorised(self, principal: str, doing: str, name: str) -> None:
+        """Check that a principal may have what it asks for.
+
+        Args:
+            doing: what it wants to do with it, such as "call".
+            name: a tool's or prompt's name, or a URI.
 
         Raises:
             ProtocolError: -32600. The specification leaves the error of a refused operation to the server
                 (on HTTP, authorization has its own page and statuses).
         """
-        if self._authorise is not None and not self._authorise(principal, tool):
-            raise ProtocolError(INVALID_REQUEST, f"{principal or 'An unnamed caller'} may not call {tool}.")
+        if self._authorise is not None and not self._authorise(principal, name):
+            who = principal or "An unnamed caller"
+            raise ProtocolError(INVALID_REQUEST, f"{who} may not {doing} {name}.")

@@ -34,7 +34,7 @@ class CallTool:
 
     def authorise(self, principal: str, arguments: tuple[Tool, Mapping[str, Any]]) -> None:
         """Raises ProtocolError where the server's `authorise` refuses this principal this tool."""
-        self.server.authorise_call(principal, arguments[0].name)
+        self.server.check_authorised(principal, "call", arguments[0].name)
 
     def is_plain(self, arguments: tuple[Tool, Mapping[str, Any]]) -> bool:
         return arguments[0].is_plain

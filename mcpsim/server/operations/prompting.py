@@ -34,8 +34,9 @@ class GetPrompt:
         prompt.check(arguments)
         return prompt, arguments
 
-    def authorise(self, principal: str, arguments: Any) -> None:
-        """Who may have a prompt is for its handler to say: the Context names the principal."""
+    def authorise(self, principal: str, arguments: tuple[Prompt, Mapping[str, str]]) -> None:
+        """Raises ProtocolError where the server's `authorise` refuses this principal this prompt."""
+        self.server.check_authorised(principal, "get the prompt", arguments[0].name)
 
     async def run(self, context: Context, arguments: tuple[Prompt, Mapping[str, str]]) -> dict[str, Any]:
         prompt, given = arguments

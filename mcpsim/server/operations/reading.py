@@ -48,7 +48,8 @@ class ReadResource:
         return Found(uri, *found, is_retry)
 
     def authorise(self, principal: str, arguments: Found) -> None:
-        """Who may read a resource is for its handler to say: the Context names the principal."""
+        """Raises ProtocolError where the server's `authorise` refuses this principal this resource."""
+        self.server.check_authorised(principal, "read", arguments.uri)
 
     async def run(self, context: Context, arguments: Found) -> dict[str, Any]:
         uri, source, values, is_retry = arguments
