@@ -11,8 +11,10 @@ from typing import Any, Final
 from zlib import crc32
 
 from mcpsim.eras.revisions import era_of
-from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, Headers
+from mcpsim.errors import FramingError
+from mcpsim.transports.http import NAME_HEADER, PROTOCOL_VERSION_HEADER, Headers, decode_header_value
 from mcpsim.utilities.caching import Entry
+from mcpsim.utilities.parameter_headers import HEADER_PREFIX
 
 Choose = Callable[[Headers, int, int], int]
 """Which replica gets a request, from 0: by its headers, how many requests there were before, and how many
@@ -41,7 +43,8 @@ def by_header(name: str) -> Choose:
     """Requests with the same value of a header go to the same replica; those without it go by turns.
 
     Only modern servers have to compare headers with the body: an older client could say anything in them, and
-    so its requests are refused instead of trusted (a SHOULD of the specification).
+    so its requests are refused instead of trusted (a SHOULD of the specification). A value in Base64 is the
+    value that it stands for (a MUST).
 
     Args:
         name: the header, such as "Mcp-Name" or "Mcp-Param-Region".
@@ -56,9 +59,23 @@ def by_header(name: str) -> Choose:
                 "headers with its body."
             )
         value = headers.get(name)
-        return turn % replicas if value is None else crc32(value.encode()) % replicas
+        return turn % replicas if value is None else crc32(_decoded(name, value).encode()) % replicas
 
     return choose
+
+
+def _decoded(name: str, value: str) -> str:
+    """What a header says: `Mcp-Name` and `Mcp-Param-...` may say it in Base64.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding
+    """
+    folded = name.lower()
+    if folded != NAME_HEADER.lower() and not folded.startswith(HEADER_PREFIX.lower()):
+        return value
+    try:
+        return decode_header_value(value.strip(" \t"))
+    except FramingError as error:
+        raise Untrusted(f"{name}: {error}") from None
 
 
 def is_public(result: Mapping[str, Any]) -> bool:

@@ -188,11 +188,28 @@ def test_by_header_by_itself() -> None:
     assert [choose(modern, turn, 3) for turn in range(4)] == [0, 1, 2, 0]
     there = choose(modern.with_("Mcp-Param-Region", "eu"), 0, 3)
     assert all(choose(modern.with_("mcp-param-region", "eu"), turn, 3) == there for turn in range(5))
+    encoded = modern.with_("Mcp-Param-Region", "=?base64?ZXU=?=")
+    assert all(choose(encoded, turn, 3) == there for turn in range(5))
+    with pytest.raises(Untrusted, match="Base64"):
+        choose(modern.with_("Mcp-Param-Region", "=?base64?ZXU?="), 0, 3)
     with pytest.raises(Untrusted, match="no version"):
         choose(Headers(), 0, 3)
     with pytest.raises(Untrusted, match="2025-11-25"):
         choose(Headers({"MCP-Protocol-Version": "2025-11-25"}), 0, 3)
     assert [by_turns(Headers(), turn, 2) for turn in range(3)] == [0, 1, 0]
+
+
+def test_only_headers_that_may_be_in_base64_are_read_so() -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding"""
+    modern = Headers({"MCP-Protocol-Version": "2026-07-28"})
+    by_name, by_method = by_header("mcp-name"), by_header("Mcp-Method")
+    # Twelve replicas, so that two values seldom meet by chance.
+    assert by_name(modern.with_("Mcp-Name", "=?base64?b25l?="), 0, 12) == by_name(
+        modern.with_("Mcp-Name", "one"), 0, 12
+    )
+    assert by_method(modern.with_("Mcp-Method", "=?base64?b25l?="), 0, 12) != by_method(
+        modern.with_("Mcp-Method", "one"), 0, 12
+    )
 
 
 def test_a_replica_that_refuses_the_connection_is_passed_over() -> None:
