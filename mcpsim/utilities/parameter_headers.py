@@ -159,7 +159,8 @@ def header_faults(
 
     An empty list means that they agree; otherwise each entry is a sentence, and the server answers HTTP 400
     and -32020. A header whose argument is null or not there is a fault too: a program on the way may have
-    acted on a value that the body does not have. Headers that no annotation asks for are not looked at.
+    acted on a value that the body does not have, and so is an integer that no header may carry. Headers that
+    no annotation asks for are not looked at.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-behavior-for-custom-headers
     """
@@ -179,6 +180,8 @@ def value_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 def _fault(headers: Headers, one: ParameterHeader, value: Any) -> str | None:
     text, *others = headers.get_all(one.header) or (None,)
+    if _is_number(value) and abs(value) > MAX_INTEGER:
+        return f"{one.source} is beyond {MAX_INTEGER}; not every reader of {one.header} can hold it."
     expected = _text(value)
     if text is None:
         if expected is None:

@@ -153,6 +153,14 @@ def test_integers_beyond_the_safe_range_cannot_be_repeated(count: Any) -> None:
         mirrored_arguments(ANNOTATED, {"count": count})
 
 
+@pytest.mark.parametrize("count", [MAX_INTEGER + 1, -MAX_INTEGER - 1, 2.0**60])
+def test_a_server_takes_no_integer_beyond_the_safe_range_either(count: Any) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header"""
+    headers = Headers({"Mcp-Param-Count": str(int(count))})
+    (fault,) = header_faults(headers, ANNOTATED, {"count": count})
+    assert f"params.arguments.count is beyond {MAX_INTEGER}" in fault
+
+
 def sent(arguments: Any) -> Headers:
     message = Request(1, "tools/call", {"name": "a", "arguments": arguments})
     return modern_headers(message, "2026-07-28", mirrored_arguments(ANNOTATED, arguments))
