@@ -13,7 +13,7 @@ import mcp_types
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mcpsim.eras.revisions import CONTENT_META_REVISIONS
-from mcpsim.server.results import check_base64, plain_value
+from mcpsim.server.results import check_base64, check_uri, plain_value
 
 _CONTENTS: Final[TypeAdapter[Any]] = TypeAdapter(
     mcp_types.TextResourceContents | mcp_types.BlobResourceContents
@@ -59,6 +59,7 @@ def _contents(value: Any, uri: str, mime_type: str, version: str) -> dict[str, A
         _CONTENTS.validate_python(whole)
     except ValidationError:
         raise ValueError("contents have a uri, perhaps a mimeType, and either text or a blob") from None
+    check_uri(whole["uri"])
     check_base64(whole.get("blob", ""))
     if version not in CONTENT_META_REVISIONS:
         whole.pop("_meta", None)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
 from mcpsim.errors import FramingError, RegistrationError
 from mcpsim.messages import is_reserved_meta_key, is_valid_meta_key, write_json
+from mcpsim.messages.envelopes import show_text
+from mcpsim.utilities.elicitation import is_timestamp
+
+# https://modelcontextprotocol.io/specification/2026-07-28/basic/index#icons
+_ICON: Final = re.compile(r"https?://.|data:.", re.IGNORECASE)
 
 
 def check_definition(whose: str, definition: Mapping[str, Any], model: type[BaseModel]) -> None:
@@ -35,6 +41,19 @@ def check_definition(whose: str, definition: Mapping[str, Any], model: type[Base
     size = definition.get("size")
     if isinstance(size, int) and size < 0:
         raise RegistrationError(f"{whose}: size: a size is 0 bytes or more, not {size}.")
+    for icon in cast("list[Mapping[str, str]]", definition.get("icons", [])):
+        if not _ICON.match(icon["src"]):
+            raise RegistrationError(
+                f"{whose}: icons: the address of an image begins with https:, http: or data:, not "
+                f"{show_text(icon['src'])}."
+            )
+    annotations: Mapping[str, Any] = definition.get("annotations", {})
+    modified = annotations.get("lastModified")
+    if isinstance(modified, str) and not is_timestamp(modified):
+        raise RegistrationError(
+            f"{whose}: annotations.lastModified: a moment is written like 2026-07-28T10:30:00Z, not "
+            f"{show_text(modified)}."
+        )
     for key in cast("Mapping[str, Any]", definition.get("_meta", {})):
         if not is_valid_meta_key(key) or is_reserved_meta_key(key):
             why = "is kept for the protocol" if is_valid_meta_key(key) else "has not the form of one"

@@ -17,9 +17,10 @@ from mcpsim.server.changes import Change, Changes
 from mcpsim.server.definitions import check_definition
 from mcpsim.server.members import Members
 from mcpsim.server.prompts import Prompt
-from mcpsim.server.resources import Resource, ResourceTemplate, is_uri
+from mcpsim.server.resources import Resource, ResourceTemplate
 from mcpsim.server.tools import Tool
 from mcpsim.utilities.uri_templates import Values
+from mcpsim.utilities.uris import is_uri
 
 Group = Literal["tools", "resources", "prompts"]
 What = Literal["tool named", "resource at", "resource template named", "prompt named"]

@@ -6,7 +6,6 @@ https://modelcontextprotocol.io/specification/2025-11-25/server/resources
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -31,13 +30,9 @@ from mcpsim.server.handlers import (
     run_handler,
 )
 from mcpsim.utilities.uri_templates import UriTemplate, Values, read_template
+from mcpsim.utilities.uris import is_uri, leads_up
 
 CACHE_SCOPES: Final = ("public", "private")
-
-# RFC 3986: a scheme, a colon, and nothing but the characters of URIs.
-_URI: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.\-]*:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
-)
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,13 @@ class ResourceTemplate:
         return known_members("resource template", members, version)
 
     def match(self, uri: str) -> Values | None:
-        """The variables of this URI; None where it is not one of this template's resources."""
+        """The variables of this URI; None where it is not one of this template's resources.
+
+        A path of files with a step upwards in it is none: it may lead out of the folder that is offered.
+        https://modelcontextprotocol.io/specification/2026-07-28/server/resources#security-considerations
+        """
+        if uri[:5].lower() == "file:" and leads_up(uri):
+            return None
         values = self.template.match(uri)
         return None if values is None or self.required - values.keys() else values
 
@@ -180,11 +181,6 @@ async def _read(
         keywords[CONTEXT_PARAMETER] = context
     value = await run_handler(source.handler, keywords)
     return contents_of(value, uri, source.shown.mime_type, context.version)
-
-
-def is_uri(text: str) -> bool:
-    """Whether a text is a URI by RFC 3986, as far as its characters and its scheme tell."""
-    return _URI.fullmatch(text) is not None
 
 
 def not_found(uri: str, version: str) -> ProtocolError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -23,7 +24,11 @@ from mcpsim.eras.revisions import (
     STRUCTURED_CONTENT_REVISIONS,
 )
 from mcpsim.messages import write_json
+from mcpsim.utilities.uris import is_uri
 
+# RFC 6838, section 4.2, with parameters behind it.
+_MIME_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}"
+_MIME_TYPE: Final = re.compile(rf"{_MIME_NAME}/{_MIME_NAME}(?:\s*;.*)?")
 _BLOCKS: Final = get_args(mcp_types.ContentBlock)
 _BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(mcp_types.ContentBlock)
 
@@ -125,10 +130,10 @@ def block_for_revision(block: dict[str, Any], version: str) -> dict[str, Any]:
     """A content block as a revision knows it; one of an unknown type as a text that says what it is.
 
     Raises:
-        ValueError: the data in it is not Base64.
+        ValueError: the data in it is not Base64, or what should be a URI or a MIME type is none.
     """
     kind = block["type"]
-    _check_encoding(block)
+    _check_block(block)
     if kind in CONTENT_TYPES[version]:
         return _known_block(block, version)
     what = block.get("uri") or block.get("mimeType") or ""
@@ -151,6 +156,12 @@ def _known_block(block: dict[str, Any], version: str) -> dict[str, Any]:
     return known
 
 
+def check_uri(text: str) -> None:
+    """Raises ValueError where a text is no URI by RFC 3986."""
+    if not is_uri(text):
+        raise ValueError(f"{text!r} is no URI by RFC 3986")
+
+
 def check_base64(text: Any) -> None:
     """Raises ValueError where a text is not Base64 as RFC 4648 has it."""
     try:
@@ -159,8 +170,13 @@ def check_base64(text: Any) -> None:
         raise ValueError("data that is no text goes as Base64, and this is not valid Base64") from None
 
 
-def _check_encoding(block: Mapping[str, Any]) -> None:
+def _check_block(block: Mapping[str, Any]) -> None:
     if block["type"] in ("image", "audio"):
         check_base64(block["data"])
-    elif block["type"] == "resource" and "blob" in block["resource"]:
-        check_base64(block["resource"]["blob"])
+        if not _MIME_TYPE.fullmatch(block["mimeType"]):
+            raise ValueError(f"{block['mimeType']!r} is no MIME type")
+    elif block["type"] == "resource":
+        check_uri(block["resource"]["uri"])
+        check_base64(block["resource"].get("blob", ""))
+    elif block["type"] == "resource_link":
+        check_uri(block["uri"])

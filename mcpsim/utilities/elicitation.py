@@ -411,6 +411,18 @@ _FORMAT_NAMES: Final[Mapping[str, str]] = {
 }
 
 
+_MOMENT: Final = re.compile(
+    _DATE
+    + r"(?:[Tt]([01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-]\d{2}(?::?\d{2})?)?)?",
+    re.ASCII,
+)
+
+
+def is_timestamp(value: str) -> bool:
+    """Whether a text is a moment by ISO 8601, in its usual long form; it may be a day alone."""
+    return _is_date(_MOMENT.fullmatch(value))
+
+
 _WEB: Final = re.compile(r"https?:", re.ASCII | re.IGNORECASE)
 _WEB_URL: Final = re.compile(
     r"https?://(?:[^/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(?::([0-9]*))?(?:[/?#].*)?",

@@ -114,6 +114,24 @@ def test_what_is_not_there(revision: str, uri: str) -> None:
     assert error.data == {"uri": uri}
 
 
+@EVERY_REVISION
+def test_no_file_leads_out_of_its_folder(revision: str) -> None:
+    server = Server("files")
+    read: list[str] = []
+
+    @server.resource_template("file:///project/{+path}")
+    def file(path: str) -> str:
+        read.append(path)
+        return path
+
+    for path in ("../secret", "a/../../secret", "%2e%2E/secret", "a%2f..%2fb", "..%5csecret", ".."):
+        error = contents(server, revision, f"file:///project/{path}")
+        assert isinstance(error, ProtocolError), path
+        assert error.message == "Resource not found"
+    assert read == []
+    assert contents(server, revision, "file:///project/a/..b/c..")["contents"][0]["text"] == "a/..b/c.."
+
+
 @BOTH_ERAS
 @pytest.mark.parametrize("uri", ["note://broken", "note://odd"])
 def test_a_fault_of_the_handler_is_an_internal_error(revision: str, uri: str) -> None:
@@ -307,6 +325,8 @@ def test_a_variable_is_a_string_and_one_with_a_star_a_list() -> None:
         ({"size": -1}, "a size is 0 bytes or more"),
         ({"size": "5"}, "size: "),
         ({"annotations": {"priority": 2}}, r"annotations\.priority"),
+        ({"annotations": {"lastModified": "yesterday"}}, r"annotations\.lastModified"),
+        ({"annotations": {"lastModified": "2025-02-30T00:00:00Z"}}, r"annotations\.lastModified"),
         ({"annotations": {"audience": ["model"]}}, r"annotations\.audience\.0"),
         ({"icons": [{"sizes": ["48x48"]}]}, r"icons\.0\.src"),
         ({"meta": {"io.modelcontextprotocol/x": 1}}, "is kept for the protocol"),

@@ -48,6 +48,52 @@ def text(value: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
+    ("block", "fault"),
+    [
+        ({**LINK, "uri": "a.txt"}, "no URI"),
+        ({**LINK, "uri": "file:///a b"}, "no URI"),
+        ({"type": "resource", "resource": {"uri": "", "text": "A"}}, "no URI"),
+        ({**IMAGE, "mimeType": "png"}, "no MIME type"),
+        ({**AUDIO, "mimeType": "audio/"}, "no MIME type"),
+        ({**IMAGE, "data": "!"}, "Base64"),
+    ],
+    ids=str,
+)
+def test_a_block_that_leads_nowhere_is_the_servers_fault(block: dict[str, Any], fault: str) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#data-types"""
+    with pytest.raises(ValueError, match=fault):
+        result_of(block, LATEST)
+    server = Server("desk")
+    server.prompt("show")(lambda: {"role": "user", "content": block})
+    talked = talk(server, modern(1, "prompts/get", {"name": "show"}))
+    assert talked.answer(1)["error"]["code"] == -32603
+    assert any(fault in note for note in talked.notes)
+
+
+def test_a_mime_type_may_have_parameters() -> None:
+    image = {**IMAGE, "mimeType": "image/svg+xml; charset=utf-8"}
+    assert result_of(image, LATEST)["content"] == [image]
+
+
+@pytest.mark.parametrize(
+    "src", ["https://example.com/a.png", "http://localhost/a", "data:image/png;base64,AA=="]
+)
+def test_an_icon_is_on_the_web_or_in_the_address(src: str) -> None:
+    Server("desk").tool("a", icons=[{"src": src}])(lambda: 1)
+
+
+@pytest.mark.parametrize(
+    "src", ["javascript:alert(1)", "file:///a.png", "ftp://a/b", "a.png", "", "https://"]
+)
+def test_an_icon_from_anywhere_else(src: str) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/index#icons"""
+    with pytest.raises(RegistrationError, match="icons: the address"):
+        Server("desk").tool("a", icons=[{"src": src}])(lambda: 1)
+    with pytest.raises(RegistrationError, match="icons: the address"):
+        Server("desk").resource("test:a", name="a", icons=[{"src": src}])(lambda: "A")
+
+
+@pytest.mark.parametrize(
     ("value", "content", "structured"),
     [
         ("plain", text("plain"), None),

@@ -19,6 +19,7 @@ from mcpsim.utilities.elicitation import (
     faults_of_value,
     form_of,
     is_form,
+    is_timestamp,
     is_uri,
     is_url,
     kind_of,
@@ -389,6 +390,24 @@ def test_the_calendar(year: int) -> None:
             except ValueError:
                 exists = False
             assert (not list(faults_of_value(field, f"{year:04}-{month:02}-{day:02}"))) == exists
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("2025-01-12T15:00:58Z", True),
+        ("2025-01-12T15:00:58.123+01:00", True),
+        ("2025-01-12T15:00", True),
+        ("2025-01-12", True),
+        ("2025-01-12 15:00:58Z", False),
+        ("2025-13-12", False),
+        ("2025-01-12T25:00:00Z", False),
+        ("12.1.2025", False),
+        ("", False),
+    ],
+)
+def test_a_moment_by_iso_8601(text: str, fits: bool) -> None:
+    assert is_timestamp(text) == fits
 
 
 def test_a_uri_is_absolute() -> None:
