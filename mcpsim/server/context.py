@@ -116,6 +116,8 @@ class Context:
     _asked: int = 0
     _progress: float = field(default=-math.inf)
     _progress_ms: float = field(default=-math.inf)
+    _log_second_ms: float = field(default=-math.inf)
+    _logged: int = 0
 
     # How a question is described, for `ask`.
     form = staticmethod(input_requests.form)
@@ -179,6 +181,7 @@ class Context:
 
         A modern client says so with each request (`_meta`); where it says nothing, nothing is sent. A legacy
         client says so for the session (`logging/setLevel`); where it has not, "info" and above is sent.
+        What goes beyond the server's `log_limit_per_s` is dropped.
 
         Args:
             level: "debug", "info", "notice", "warning", "error", "critical", "alert" or "emergency".
@@ -198,12 +201,24 @@ class Context:
         if not self.server.logging:
             raise McpSimError("A server that sends log messages declares it: Server(..., logging=True).")
         wanted = self.log_level
-        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
+        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted) or self._says_too_much():
             return
         params: dict[str, Any] = {"level": level, "data": data}
         if logger is not None:
             params = {"level": level, "logger": logger, "data": data}
         await self.notify("notifications/message", params)
+
+    def _says_too_much(self) -> bool:
+        limit = self.server.log_limit_per_s
+        if limit is None or self.silent:
+            return False
+        now_ms = self.clock()
+        if not 0 <= now_ms - self._log_second_ms < 1000:
+            self._log_second_ms, self._logged = now_ms, 0
+        self._logged += 1
+        if self._logged == limit + 1:
+            self.note(f"Log messages are dropped: {self.method} sends more than {limit} within a second.")
+        return self._logged > limit
 
     @property
     def log_level(self) -> str | None:

@@ -47,6 +47,8 @@ class Server(Registering):
         anonymous: whether to leave the server's identity out of results. The specification asks servers to
             include it unless they are told not to.
         logging: whether handlers may send log messages (deprecated in 2026-07-28).
+        log_limit_per_s: how many log messages one request may send within a second; more are dropped, and a
+            note says so. None: there is no limit.
         progress_interval_ms: progress that comes sooner than this after the one before is not sent, in
             milliseconds; except for the last.
         state_ttl_ms: for how long the state of a request that asked for input is good, in milliseconds.
@@ -78,6 +80,7 @@ class Server(Registering):
         subscribe: bool = False,
         anonymous: bool = False,
         logging: bool = False,
+        log_limit_per_s: int | None = None,
         progress_interval_ms: int = 0,
         state_ttl_ms: int = 300_000,
         single_use_state: bool = False,
@@ -93,6 +96,8 @@ class Server(Registering):
             raise ValueError(
                 f"progress_interval_ms must be 0 or more milliseconds, not {progress_interval_ms}."
             )
+        if log_limit_per_s is not None and log_limit_per_s < 1:
+            raise ValueError(f"log_limit_per_s must be 1 or more, or None, not {log_limit_per_s}.")
         if state_key is not None and len(state_key) < MIN_STATE_KEY:
             raise ValueError(f"state_key must have {MIN_STATE_KEY} bytes or more, not {len(state_key)}.")
         of_era = supported_by(era)
@@ -115,6 +120,7 @@ class Server(Registering):
         )
         self.server_info: Mapping[str, Any] | None = None if anonymous else self.identity
         self.logging = logging
+        self.log_limit_per_s = log_limit_per_s
         self.progress_interval_ms = progress_interval_ms
         self.state_ttl_ms = state_ttl_ms
         self.single_use_state = single_use_state

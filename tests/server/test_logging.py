@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 from checked import simulate_checked
 from talking import Endpoint, call, legacy, modern, opening, run, talk
@@ -154,3 +155,51 @@ def test_messages_stand_before_the_answer_of_their_request(era: Any, transport: 
     result, heard = made.value
     assert result["content"][0]["text"] == "error"
     assert [params["level"] for params in heard] == ["error", "critical", "alert", "emergency", "emergency"]
+
+
+def chatty(limit: int | None) -> Server:
+    server = Server("desk", logging=True, log_limit_per_s=limit)
+
+    @server.tool()
+    async def chat(context: Context, pauses: list[float]) -> str:
+        for number, pause in enumerate(pauses):
+            await anyio.sleep(pause)
+            await context.log("debug", "not wanted")
+            await context.log("error", number)
+        return "said"
+
+    return server
+
+
+@pytest.mark.parametrize(
+    ("limit", "pauses", "heard", "dropped"),
+    [
+        (None, [0.0] * 50, list(range(50)), 0),
+        (2, [0.0, 0.0], [0, 1], 0),
+        (2, [0.0] * 10, [0, 1], 1),
+        (2, [0.0, 0.9, 0.05, 0.0, 0.05, 0.0, 0.0], [0, 1, 4, 5], 2),
+        (1, [5.0, 1.0, 0.999, 0.001], [0, 1, 3], 1),
+    ],
+)
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_more_than_the_server_allows_within_a_second_is_dropped_and_noted(
+    era: str, limit: int | None, pauses: list[float], heard: list[int], dropped: int
+) -> None:
+    params = call("chat", {"pauses": pauses})
+    lines = (
+        [modern(1, "tools/call", params, meta={LOG_LEVEL: "info"})]
+        if era == "modern"
+        else [*opening(), legacy(1, "tools/call", params)]
+    )
+    said = talk(chatty(limit), *lines)
+    logged = [value["params"]["data"] for value in said.values if "method" in value]
+    assert logged == heard
+    note = f"Log messages are dropped: tools/call sends more than {limit} within a second."
+    assert said.notes == [note] * dropped
+    assert said.answer(1)["result"]["content"][0]["text"] == "said"
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_leaves_room_for_one_message_at_least(limit: int) -> None:
+    with pytest.raises(ValueError, match="log_limit_per_s must be 1 or more"):
+        Server("desk", log_limit_per_s=limit)
