@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import anyio
 
-from mcpsim.live.telling import StderrScribe, random_token
+from mcpsim.live.telling import StderrScribe, random_token, wall_clock_ms
 from mcpsim.messages import DEFAULT_LIMITS
 from mcpsim.recording import Scribe
 from mcpsim.server import HttpServing, Server
@@ -342,6 +342,7 @@ def asgi_app(
         standing_streams=standing_streams,
         resumable=resumable,
         retry_ms=retry_ms,
+        state_clock=wall_clock_ms,
     )
     return AsgiApp(
         serving,

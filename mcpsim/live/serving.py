@@ -9,7 +9,7 @@ import anyio
 from mcpsim.errors import ConnectionClosed
 from mcpsim.live.own_pipes import Descriptors, OwnPipes, claimed_stdio
 from mcpsim.live.signals import cancel_on_signal
-from mcpsim.live.telling import StderrScribe, random_token
+from mcpsim.live.telling import StderrScribe, random_token, wall_clock_ms
 from mcpsim.server import Server, StdioServing
 
 
@@ -62,7 +62,9 @@ async def _serve_until_told(server: Server, real: Descriptors) -> None:
 async def _serve(server: Server, real: Descriptors) -> None:
     pipes = OwnPipes(real)
     try:
-        await StdioServing(server, pipes, scribe=StderrScribe(), tokens=random_token).run()
+        await StdioServing(
+            server, pipes, scribe=StderrScribe(), tokens=random_token, state_clock=wall_clock_ms
+        ).run()
     except* ConnectionClosed:
         # The client is gone. There is nobody to tell.
         pass

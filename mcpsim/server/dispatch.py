@@ -153,7 +153,9 @@ class Dispatcher:
 
     Attributes:
         flights: the requests in work by id; empty whenever nothing is in work.
-        clock: the time in whole milliseconds. Servers that stand in for one another need the same.
+        clock: the time in whole milliseconds.
+        state_clock: the time by which request state expires. Servers that stand in for one another need the
+            same, as they need the same key.
     """
 
     server: Server
@@ -161,6 +163,7 @@ class Dispatcher:
     tokens: Tokens
     flights: dict[RequestId, Flight] = field(default_factory=dict[RequestId, Flight])
     clock: Clock = current_ms
+    state_clock: Clock = current_ms
 
     def take_off(self, id: RequestId) -> Flight:
         """Enter a request in the table of those in work.
@@ -229,7 +232,7 @@ class Dispatcher:
         server = self.server
         keeper = server.state_keepers.of(self.scribe.recorder, self.tokens)
         return Desk(
-            server.name, keeper, server.state_ttl_ms, server.single_use_state, self.clock, self.tokens
+            server.name, keeper, server.state_ttl_ms, server.single_use_state, self.state_clock, self.tokens
         )
 
     async def modern(

@@ -18,8 +18,9 @@ from mcpsim.eras.revisions import era_of
 from mcpsim.errors import MalformedMessage, McpSimError, ProtocolError
 from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
 from mcpsim.recording.scribe import Scribe
+from mcpsim.server.asking import Clock
 from mcpsim.server.context import ASK_TIMEOUT_S
-from mcpsim.server.dispatch import Dispatcher, Tokens
+from mcpsim.server.dispatch import Dispatcher, Tokens, current_ms
 from mcpsim.server.http_reply import (
     EVENT_STREAM,
     FORBIDDEN,
@@ -65,6 +66,8 @@ class HttpServing:
         resumable: whether legacy clients may take a broken stream up again: events have ids and are kept for
             a while. Streams of the modern protocol cannot be resumed.
         retry_ms: how long a client shall wait before it does so, in milliseconds.
+        state_clock: the time by which request state expires, in whole milliseconds. Servers that stand in for
+            one another need the same; by default it is the event loop's, which is one of a simulation.
 
     Raises:
         ValueError: `keep_alive_s` or `retry_ms` is out of its range; the text says what would be right.
@@ -82,6 +85,7 @@ class HttpServing:
         standing_streams: bool = True,
         resumable: bool = False,
         retry_ms: int = RETRY_MS,
+        state_clock: Clock = current_ms,
     ) -> None:
         if keep_alive_s is not None and not keep_alive_s > 0:
             raise ValueError(f"keep_alive_s must be more than 0 seconds, or None; not {keep_alive_s}.")
@@ -90,6 +94,7 @@ class HttpServing:
         self._server = server
         self._scribe = scribe
         self._tokens = tokens
+        self._state_clock = state_clock
         self._principal_of = principal_of
         self._allowed_origins = allowed_origins
         self._keep_alive_s = keep_alive_s
@@ -254,7 +259,7 @@ class HttpServing:
             return
         principal = self._principal_of(request.headers)
         visit = modern.Visit(self._server, request.body, request.headers, principal, message)
-        dispatcher = Dispatcher(self._server, self._scribe, self._tokens)
+        dispatcher = Dispatcher(self._server, self._scribe, self._tokens, state_clock=self._state_clock)
         try:
             flight = dispatcher.admit(visit)
         except ProtocolError as error:

@@ -18,8 +18,9 @@ from mcpsim.eras.negotiation import choose_era_of_server
 from mcpsim.errors import PARSE_ERROR, ConnectionClosed, FramingError, MalformedMessage, ProtocolError
 from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
 from mcpsim.recording.scribe import Scribe
+from mcpsim.server.asking import Clock
 from mcpsim.server.context import ASK_TIMEOUT_S
-from mcpsim.server.dispatch import ANSWERS, Answer, Dispatcher, Flight, Tokens, write_answer
+from mcpsim.server.dispatch import ANSWERS, Answer, Dispatcher, Flight, Tokens, current_ms, write_answer
 from mcpsim.server.server import Server
 from mcpsim.server.sessions import ServedSession, Taken, answer_batch
 from mcpsim.server.subscriptions import OpenSubscriptions
@@ -36,17 +37,26 @@ class StdioServing:
         scribe: where to write down what the server knows.
         tokens: makes unguessable names.
         principal: who started this process, or "".
+        state_clock: the time by which request state expires, in whole milliseconds. A server that is started
+            again needs the same; by default it is the event loop's.
     """
 
     def __init__(
-        self, server: Server, stream: ByteStream, *, scribe: Scribe, tokens: Tokens, principal: str = ""
+        self,
+        server: Server,
+        stream: ByteStream,
+        *,
+        scribe: Scribe,
+        tokens: Tokens,
+        principal: str = "",
+        state_clock: Clock = current_ms,
     ) -> None:
         self._server = server
         self._stream = stream
         self._quick = quick(stream)
         self._scribe = scribe
         self._principal = principal
-        self._dispatcher = Dispatcher(server, scribe, tokens)
+        self._dispatcher = Dispatcher(server, scribe, tokens, state_clock=state_clock)
         self._session = legacy.Session(server.legacy_versions)
         self._served = ServedSession(self._session, self._dispatcher, self._send_unrelated, principal)
         self._subscriptions = OpenSubscriptions(announces=True, changed=self._note_state)

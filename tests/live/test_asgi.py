@@ -10,9 +10,10 @@ from typing import Any
 import anyio
 import pytest
 
-from mcpsim import Server
+from mcpsim import Context, Server
 from mcpsim.course import help_desk
 from mcpsim.live import AsgiApp, asgi_app
+from mcpsim.simulation import VirtualTimeLoop
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -415,3 +416,40 @@ def test_nobody_listens_at_a_server_that_is_not_served_any_more() -> None:
 
     anyio.run(main)
     assert listening == [2, 0, 1]
+
+
+def test_request_state_expires_by_the_time_of_day_for_whichever_replica(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def replica() -> AsgiApp:
+        server = Server("desk", state_key=b"a key for the tests")
+
+        @server.tool()
+        async def twice(context: Context) -> str:
+            await context.come_back()
+            return "came twice"
+
+        return asgi_app(server)
+
+    def answer(state: str | None) -> Any:
+        message = a_call("twice", {}, META)
+        if state is not None:
+            message["params"]["requestState"] = state
+        # Every loop has its own time, and every virtual one begins at 0.
+        loop = VirtualTimeLoop(step_budget=100_000)
+        call = visit(message, headers=modern_headers("twice"))
+        task = loop.create_task(call.to(replica()))
+        try:
+            loop.run_until(task.done)
+            task.result()
+        finally:
+            loop.close()
+        return json.loads(call.body)
+
+    now_ns = [1_800_000_000_000_000_000]
+    monkeypatch.setattr("time.time_ns", lambda: now_ns[0])
+    state = answer(None)["result"]["requestState"]
+    now_ns[0] += 299_999_000_000
+    assert answer(state)["result"]["content"][0]["text"] == "came twice"
+    now_ns[0] += 1_000_000
+    assert answer(state)["error"]["code"] == -32602

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -197,3 +199,16 @@ def test_a_name_that_leads_nowhere_is_told_in_one_line(capfd: pytest.CaptureFixt
     assert main(["no_such_module:server"]) == 2
     print("stdout is back")
     assert capfd.readouterr() == ("stdout is back\n", "mcpsim: There is no module no_such_module.\n")
+
+
+def test_request_state_is_good_after_a_restart_by_the_time_of_day() -> None:
+    with served("returning_server:server") as process:
+        before_ms = time.time_ns() // 1_000_000
+        first = ask(process, call(1, "twice"))["result"]
+    assert first["resultType"] == "input_required"
+    content, _ = first["requestState"].split(".")
+    expires_ms = json.loads(base64.urlsafe_b64decode(content + "=="))["expires"]
+    assert 300_000 <= expires_ms - before_ms < 300_000 + LIMIT_S * 1000
+    again = {"name": "twice", "arguments": {}, "requestState": first["requestState"]}
+    with served("returning_server:server") as process:
+        assert text_of(ask(process, request(2, "tools/call", **again))) == "came twice"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playing import FORM, accept, answering, play
-from talking import Endpoint, call, modern, run, talk
+from talking import Endpoint, Feed, call, modern, run, talk, tokens
 
 from mcpsim import Client, Context, Server, StreamableHttp, simulate
 from mcpsim.errors import (
@@ -23,6 +23,8 @@ from mcpsim.errors import (
     StateReplayed,
     StateTampered,
 )
+from mcpsim.recording import Recorder, Scribe
+from mcpsim.server import StdioServing
 from mcpsim.utilities.request_state import (
     Binding,
     UsedStates,
@@ -333,6 +335,43 @@ def test_servers_that_stand_in_for_one_another_share_a_key() -> None:
     other = Server("other", state_key=key)
     other.tool("greet")(greet)
     assert "error" in run(lambda: main(other))
+
+
+@pytest.mark.parametrize(("late_ms", "known"), [(299_999, "result"), (300_000, "error")])
+def test_state_expires_by_a_clock_that_servers_share(late_ms: int, known: str) -> None:
+    key = b"0123456789abcdef"
+    now_ms = [1_000_000]
+
+    def endpoint() -> Endpoint:
+        return Endpoint(desk(state_key=key), state_clock=lambda: now_ms[0])
+
+    # Each run has a loop of its own, whose time begins at 0.
+    state = run(first_state(endpoint()))
+    now_ms[0] += late_ms
+    message = modern(2, "tools/call", retry(state), capabilities=FORM)
+    assert known in run(lambda: endpoint().modern(message)).value
+
+
+@pytest.mark.parametrize(("late_ms", "known"), [(299_999, "result"), (300_000, "error")])
+def test_so_it_does_for_a_process_that_is_started_again(late_ms: int, known: str) -> None:
+    now_ms = [1_000_000]
+
+    def answer(message: Any) -> Any:
+        feed = Feed([message, 1.0])
+        serving = StdioServing(
+            desk(state_key=b"0123456789abcdef"),
+            feed,
+            scribe=Scribe(Recorder(lambda: 0)),
+            tokens=tokens(),
+            state_clock=lambda: now_ms[0],
+        )
+        run(serving.run)
+        return feed.values[0]
+
+    first = answer(modern(1, "tools/call", params_of(), capabilities=FORM))
+    now_ms[0] += late_ms
+    again = modern(2, "tools/call", retry(first["result"]["requestState"]), capabilities=FORM)
+    assert known in answer(again)
 
 
 def test_what_is_remembered_can_be_read_but_not_changed() -> None:
