@@ -285,6 +285,10 @@ class Line:
         self._process.life.exchanges[exchange.back.exchange] = exchange
         return exchange
 
+    def hang_up(self) -> None:
+        """The client is gone: nothing of it is left on the way."""
+        self._link.hang_up()
+
     async def _handle(self, request: HttpRequest, reply: HttpReply) -> None:
         await self._process.handle(request, reply, self)
 

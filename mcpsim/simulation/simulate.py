@@ -304,6 +304,7 @@ class Simulation:
                         wire, scribe = world.wire(lane, client)
                         await stack.enter_async_context(client.attached(wire, scribe))
                     await self._tell(world)
+                world.hang_up()
 
     async def _tell(self, world: World) -> None:
         # An error of the story does not tear the peers down: they close their connections as they always do,

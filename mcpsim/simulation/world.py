@@ -112,6 +112,7 @@ class World:
     _servers: dict[str, HttpProcess] = field(default_factory=dict[str, HttpProcess])
     _gateway: HttpProcess | None = None
     _pipes: list[StdioProcess] = field(default_factory=list[StdioProcess])
+    _clients: list[Line] = field(default_factory=list[Line])
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict[tuple[str, str], Line])
 
     def start(self) -> None:
@@ -134,6 +135,7 @@ class World:
         process = self._gateway or next(iter(self._servers.values()), None)
         if process is not None:
             line = Line(self.wiring, lane, process, self.tasks)
+            self._clients.append(line)
             scribe = Scribe(self.wiring.recorder, lane, line.connection)
             return HttpWire(line, scribe, principal=client.principal), scribe
         ours, theirs, connection = stdio_pair(self.wiring, lane, SERVER_LANE)
@@ -148,6 +150,11 @@ class World:
         self.tasks.start_soon(serving.run, name=f"server: connection {connection}")
         scribe = Scribe(self.wiring.recorder, lane, connection)
         return StdioWire(ours, scribe), scribe
+
+    def hang_up(self) -> None:
+        """The clients are gone, and with them what was sent in their name without them."""
+        for line in (*self._clients, *self._lines.values()):
+            line.hang_up()
 
     def close(self) -> None:
         """The run is over: leave nothing of it with the server, which may serve others."""

@@ -557,6 +557,7 @@ class HttpLink:
         self._tasks = tasks
         self._keys = Keys()
         self._label = label or f"{client}-{server}"
+        self._copies: list[Exchange] = []
         self.connection = wiring.recorder.new_connection()
 
     async def open(self, request: HttpRequest) -> Exchange:
@@ -586,7 +587,17 @@ class HttpLink:
         exchange = self._exchange(label)
         exchange.back.break_off("it answers a copy, and nobody waits for that")
         exchange.there.put_copy(parcel)
+        self._copies.append(exchange)
         self._begin(exchange)
+
+    def hang_up(self) -> None:
+        """The client is gone: whoever sent copies of its requests does not wait for their answers either.
+
+        A response stream may have no other end, as that of a subscription.
+        """
+        for exchange in self._copies:
+            exchange.reply.abort()
+        self._copies.clear()
 
     def _begin(self, exchange: Exchange) -> None:
         if not exchange.there.is_empty:

@@ -11,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpsim import Client, Context, McpSimError, Run, Server, Stdio, StreamableHttp, simulate
-from mcpsim.messages import Batch, ErrorResponse, Notification, Request, Response
-from mcpsim.recording import Frame, Recorder, Recording
-from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, Fault, Reorder
+from mcpsim.recording import Recorder, Recording
+from mcpsim.transports.faults import Change, Crash, Cut, Delay, Drop, Duplicate, Fault, Reorder
 from tests.support.checked import check_recording
+from tests.support.invariants import (
+    assert_nothing_after_a_cancellation,
+    assert_ordered,
+    assert_whole_handlers,
+)
 
 Outcomes = list[tuple[str, str]]
-Key = tuple[int, int, Any]
 
 
 def desk() -> Server:
@@ -120,6 +123,8 @@ plans = st.lists(
         st.builds(Drop, names, nth=nths),
         st.builds(Cut, names, nth=nths),
         st.builds(Duplicate, names, nth=nths),
+        st.builds(Crash, names, nth=nths, after_ms=times),
+        st.builds(lambda at_ms: Crash(at_ms=at_ms), times),
         st.builds(Delay, names, nth=nths, by_ms=times),
         st.builds(Reorder, names, nth=nths, by_ms=times),
         st.builds(
@@ -156,71 +161,10 @@ def check_run(run: Run) -> None:
     """What holds for every recording, whatever went wrong."""
     recording = run.recording
     check_recording(recording)
-    times = [event.at_us for event in recording.events]
-    assert times == sorted(times)
-    ends = [event.frame for event in recording.events if event.kind in ("delivered", "dropped")]
-    assert len(ends) == len(set(ends))
-    started = [
-        (event.connection, event.exchange, event.detail["id"]) for event in of(recording, "handler_started")
-    ]
-    ended = [
-        (event.connection, event.exchange, event.detail["id"])
-        for event in of(recording, "handler_finished", "handler_cancelled")
-    ]
-    assert sorted(map(repr, started)) == sorted(map(repr, ended))
+    assert_ordered(recording)
+    assert_whole_handlers(recording)
     assert_nothing_after_a_cancellation(recording)
     assert Recording.from_jsonl(recording.to_jsonl()) == recording
-
-
-def of(recording: Recording, *kinds: str) -> list[Any]:
-    return [event for event in recording.events if event.kind in kinds]
-
-
-def assert_nothing_after_a_cancellation(recording: Recording) -> None:
-    """A server that was told of a cancellation sends no answer and no progress for that request any more.
-
-    One that was not at work on the request, or not yet, was told nothing.
-    """
-    frames = {frame.number: frame for frame in recording.frames}
-    at_work: set[Key] = set()
-    silent: set[Key] = set()
-    for event in recording.events:
-        frame = frames.get(event.frame)
-        if event.kind.startswith("handler"):
-            key = (event.connection, event.exchange, event.detail["id"])
-            if event.kind == "handler_started":
-                at_work.add(key)
-                silent.discard(key)
-            else:
-                at_work.discard(key)
-            if event.kind == "handler_cancelled":
-                silent.add(key)
-        elif event.kind == "delivered" and event.party == "server" and frame is not None:
-            message = arrived(frame)
-            if isinstance(message, Notification) and message.method == "notifications/cancelled":
-                id = (message.params or {}).get("requestId")
-                silent |= {key for key in at_work if (key[0], key[2]) == (event.connection, id)}
-        elif event.kind == "sent" and event.party == "server" and frame is not None and not frame.copy_of:
-            about = subject(frame)
-            assert about is None or (event.connection, event.exchange, about) not in silent, frame.body
-
-
-def arrived(frame: Frame) -> Any:
-    """The message as it arrived."""
-    if frame.arrived_data == frame.data:
-        return frame.parsed
-    return None
-
-
-def subject(frame: Frame) -> Any:
-    """The id of the request that a server's message is about; its progress token is the same."""
-    message = frame.parsed
-    if isinstance(message, Response | ErrorResponse):
-        return message.id
-    if isinstance(message, Notification) and message.method == "notifications/progress":
-        return (message.params or {}).get("progressToken")
-    assert not isinstance(message, Request | Batch)
-    return None
 
 
 def test_the_check_sees_an_answer_after_a_cancellation() -> None:

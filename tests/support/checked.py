@@ -7,6 +7,7 @@ revision and direction. The peers under test never saw this code, and it does no
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -99,7 +100,7 @@ class _Reader:
         self._clients.setdefault(frame.connection, frame.sender)
         try:
             value = json.loads(frame.body.decode("utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield Fault(frame.number, NOT_A_MESSAGE, str(error))
             return
         members = value if isinstance(value, list) else [value]
@@ -117,7 +118,7 @@ class _Reader:
         body = message_bytes(frame.arrived_data, frame.head, http=frame.is_http)
         try:
             value = json.loads(body.decode("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         for message in value if isinstance(value, list) else [value]:
             if _envelope(message)[0] is JSONRPCRequest:
@@ -235,7 +236,12 @@ def _body(surface: Surface, method: str, revision: str, message: Mapping[str, An
     if model is None:
         return f"{method} is not sent in this direction in {revision}."
     try:
-        TypeAdapter(model).validate_python(message, by_name=False)
+        _reader_of(model).validate_python(message, by_name=False)
     except ValidationError as error:
         return f"Not valid in {revision}: {error}"
     return ""
+
+
+@functools.cache
+def _reader_of(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
