@@ -31,7 +31,7 @@ from mcpsim.errors import (
 from mcpsim.messages import ErrorResponse, Request, Response
 from mcpsim.messages.envelopes import show_text
 from mcpsim.utilities.elicitation import faults_of_content, is_form, is_url, missing_fields, with_defaults
-from mcpsim.utilities.sampling import fault_of_sampling
+from mcpsim.utilities.sampling import fault_of_content, fault_of_sampling
 
 Roots = Sequence[mcp_types.Root | Mapping[str, Any] | str]
 Callback = Callable[[Any], Any]
@@ -195,6 +195,8 @@ class Answerer:
         if callback is None:
             mode = "url" if by_url else "form"
             raise Unanswerable(INVALID_PARAMS, f"{ELICIT}: this client did not declare the mode {mode!r}.")
+        if by_url and not rules_of(version).url:
+            raise Unanswerable(INVALID_PARAMS, f"{ELICIT}: {version} has no elicitation by URL.")
         if by_url and not is_url(raw["url"]):
             raise Unanswerable(INVALID_PARAMS, f"{ELICIT}: {show_text(raw['url'])} is no valid URL.")
         schema: Any = raw.get("requestedSchema")
@@ -204,10 +206,9 @@ class Answerer:
                 f"{ELICIT}: requestedSchema must be a flat object of strings, numbers, integers, booleans "
                 "and choices.",
             )
-        action, content = _action_of(await _called(callback, params))
         if by_url:
-            self._opened(raw, action)
-            return {"action": action}
+            return {"action": await self._visited(callback, params, raw)}
+        action, content = _action_of(await _called(callback, params))
         if action != "accept":
             return {"action": action}
         filled = with_defaults(schema, content)
@@ -217,10 +218,18 @@ class Answerer:
             raise ValueError(f"What was filled in does not fit the form. {' '.join(faults[:3])}")
         return {"action": action, "content": filled}
 
-    def _opened(self, raw: Mapping[str, Any], action: str) -> None:
+    async def _visited(self, callback: Callback, params: Any, raw: Mapping[str, Any]) -> str:
+        # Under way from the first moment: the user may be done with it before the callback returns.
         id: Any = raw.get("elicitationId")
-        if action == "accept" and isinstance(id, str):
-            self._visits.add(id)
+        visits = {id} if isinstance(id, str) else set[str]()
+        action = ""
+        self._visits |= visits
+        try:
+            action, _ = _action_of(await _called(callback, params))
+        finally:
+            if action != "accept":
+                self._visits -= visits
+        return action
 
     def completed(self, params: Mapping[str, Any] | None) -> bool:
         """Take in `notifications/elicitation/complete`: whether it names a visit that was under way.
@@ -264,16 +273,22 @@ class Answerer:
     async def _answer_sample(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
         if self._sample is None:
             raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {SAMPLE}")
-        if not self._sampling_tools and ("tools" in raw or "toolChoice" in raw):
+        able = self._sampling_tools and rules_of(version).sampling_tools
+        if not able and ("tools" in raw or "toolChoice" in raw):
             raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: this client did not declare sampling.tools.")
-        fault = fault_of_sampling(raw)
+        rules = rules_of(version)
+        fault = fault_of_sampling(raw, rules)
         if fault:
             raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: {fault}")
         written = await _called(self._sample, params)
         if isinstance(written, str):
             content = {"type": "text", "text": written}
             return {"role": "assistant", "content": content, "model": self._model, "stopReason": "endTurn"}
-        return _plain(written, SAMPLE)
+        result = _plain(written, SAMPLE)
+        unknown = fault_of_content(result, rules)
+        if unknown:
+            raise ValueError(f"What the callback for {SAMPLE} returned {unknown}.")
+        return result
 
     async def _answer_roots(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
         roots: Any = self._roots

@@ -334,7 +334,8 @@ class _Place:
     def move(self, reader: SseReader) -> None:
         """Take over what one connection brought; it may have been closed before it brought anything."""
         if reader.last_event_id is not None:
-            self.last_event_id = reader.last_event_id
+            # The empty id takes the last one back: there is nothing to resume after.
+            self.last_event_id = reader.last_event_id or None
         if reader.retry_ms is not None:
             self.retry_ms = reader.retry_ms
 

@@ -185,8 +185,9 @@ class Questioned(Requester):
     async def notified(self, message: Notification) -> None:
         if self.era == "legacy" and message.method == CANCELLED:
             self._take_cancellation(message.params or {})
-        elif message.method == ELICITATION_COMPLETE:
-            self._answerer.completed(message.params)
+        elif message.method == ELICITATION_COMPLETE and not self._answerer.completed(message.params):
+            # What names no visit that is under way must be ignored, so nobody here hears of it.
+            return
         await super().notified(message)
 
     def _take_cancellation(self, params: Mapping[str, Any]) -> None:

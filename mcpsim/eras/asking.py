@@ -34,7 +34,8 @@ class AskingRules:
         url: whether there is elicitation by URL.
         elicitation_ids: whether an elicitation by URL has an id, `notifications/elicitation/complete`
             follows, and an error (-32042) can ask for the visit.
-        sampling_tools: whether sampling may bring tools along.
+        sampling_tools: whether sampling may bring tools along, and a message may hold several contents.
+        sampling_contents: the types of content that a message of sampling may hold.
         context_capability: whether `includeContext` is only for clients that declare `sampling.context`.
     """
 
@@ -45,6 +46,7 @@ class AskingRules:
     url: bool = False
     elicitation_ids: bool = False
     sampling_tools: bool = False
+    sampling_contents: frozenset[str] = frozenset({"text", "image", "audio"})
     context_capability: bool = False
 
 
@@ -55,11 +57,12 @@ _LATEST: Final = AskingRules(
     choices=True,
     url=True,
     sampling_tools=True,
+    sampling_contents=frozenset({"text", "image", "audio", "tool_use", "tool_result"}),
     context_capability=True,
 )
 
 RULES: Final[Mapping[str, AskingRules]] = {
-    "2024-11-05": AskingRules(),
+    "2024-11-05": AskingRules(sampling_contents=frozenset({"text", "image"})),
     "2025-03-26": AskingRules(),
     "2025-06-18": AskingRules(forms=True),
     "2025-11-25": replace(_LATEST, elicitation_ids=True),

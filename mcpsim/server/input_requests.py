@@ -23,7 +23,7 @@ from mcpsim.utilities.elicitation import (
     missing_fields,
     names_user,
 )
-from mcpsim.utilities.sampling import fault_of_sampling
+from mcpsim.utilities.sampling import fault_of_content, fault_of_sampling
 
 ELICIT: Final = "elicitation/create"
 SAMPLE: Final = "sampling/createMessage"
@@ -71,7 +71,7 @@ class InputRequest:
         if self.method == SAMPLE:
             if not rules.sampling_tools and ("tools" in params or "toolChoice" in params):
                 raise McpSimError(f"{version} has no tools in sampling.")
-            fault = fault_of_sampling(params)
+            fault = fault_of_sampling(params, rules)
             if fault:
                 raise ValueError(f"sampling: {fault}")
         try:
@@ -83,6 +83,9 @@ class InputRequest:
 
     def required(self, rules: AskingRules) -> Mapping[str, Any]:
         """The capabilities that it needs in a revision."""
+        if self.method == ELICIT and not rules.modes:
+            # Before there were modes, any declaration stands for the form.
+            return {"elicitation": {}}
         if self.method != SAMPLE or rules.context_capability:
             return self.requires
         # Before the sub-capability came, every client with sampling could be asked for context.
@@ -112,6 +115,9 @@ class InputRequest:
             result = parse_response(self.method, version, members)
         except ValidationError as error:
             raise ValueError(f"The response to {self.method} is not valid: {first_fault(error)}") from None
+        unknown = fault_of_content(members, rules_of(version)) if self.method == SAMPLE else ""
+        if unknown:
+            raise ValueError(f"The response to {self.method} {unknown}.")
         if self.is_form and members.get("action") == "accept":
             content: Any = members.get("content")
             given = cast("dict[str, Any]", content) if isinstance(content, dict) else {}

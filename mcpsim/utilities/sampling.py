@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from mcpsim.eras.asking import AskingRules
+
 PRIORITIES: Final = ("costPriority", "speedPriority", "intelligencePriority")
 
 
-def fault_of_sampling(params: Mapping[str, Any]) -> str:
+def fault_of_sampling(params: Mapping[str, Any], rules: AskingRules) -> str:
     """What is wrong with the parameters of `sampling/createMessage`, as a sentence; "" where nothing is.
 
     Args:
         params: parameters that the schema has nothing against, but for the ranges of numbers.
+        rules: those of the revision.
     """
     preferences: Any = params.get("modelPreferences")
     if isinstance(preferences, Mapping):
@@ -25,7 +28,32 @@ def fault_of_sampling(params: Mapping[str, Any]) -> str:
             value: Any = cast("Mapping[str, Any]", preferences).get(name, 0)
             if isinstance(value, int | float) and not 0 <= value <= 1:
                 return f"modelPreferences.{name} must be from 0 to 1, not {value}."
-    return fault_of_messages(params["messages"])
+    messages = cast("Sequence[Mapping[str, Any]]", params["messages"])
+    for number, message in enumerate(messages, 1):
+        fault = fault_of_content(message, rules)
+        if fault:
+            return f"message {number} {fault}."
+    return fault_of_messages(messages)
+
+
+def fault_of_content(message: Mapping[str, Any], rules: AskingRules) -> str:
+    """What a revision does not know in the content of a message, as the end of a sentence; "" where it knows
+    all of it.
+
+    Args:
+        message: a message of the request, or the result, which is one too.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
+    https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage
+    """
+    if isinstance(message.get("content"), list) and not rules.sampling_tools:
+        return "has a list of contents, and a message of this revision has one content"
+    for block in _blocks(message):
+        kind: Any = block.get("type")
+        if isinstance(kind, str) and kind not in rules.sampling_contents:
+            known = ", ".join(sorted(rules.sampling_contents))
+            return f"has content of the type {kind!r}; in sampling this revision knows {known}"
+    return ""
 
 
 def fault_of_messages(messages: Sequence[Mapping[str, Any]]) -> str:
