@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 
 from mcpsim.client.cached import CachedRequester
 from mcpsim.client.paging import MAX_PAGES, walk
-from mcpsim.client.structured import NotChecked, OutputSchema
+from mcpsim.client.structured import NotChecked, NotSupported, OutputSchema
 from mcpsim.client.wire import OnProgress, Wire
 from mcpsim.eras.revisions import STRUCTURED_CONTENT_REVISIONS
 from mcpsim.errors import (
@@ -172,7 +172,8 @@ class ToolKeeper(CachedRequester):
         """Check structured content against the output schema of a tool that was listed.
 
         Raises:
-            UnexpectedResponse: it does not fit, or is not there.
+            UnexpectedResponse: it does not fit, is not there, or the schema is of a dialect that is not
+                supported or refers to another place.
         """
         tool = self._tools.get(name)
         if tool is None or tool.output is None or result.get("isError") is True:
@@ -185,6 +186,10 @@ class ToolKeeper(CachedRequester):
             )
         try:
             fault = tool.output.fault_in(result["structuredContent"])
+        except NotSupported as error:
+            raise UnexpectedResponse(
+                f"The output schema of the tool {show_text(name)} cannot be used: {error}."
+            ) from None
         except NotChecked as error:
             self._scribe.note(f"The output schema of {show_text(name)} is not checked: {error}.")
             return

@@ -1,8 +1,9 @@
 """Checking structured content against the output schema that a server listed.
 
 Schema and content both come from the server, and either may be made to keep a client busy. So there are
-bounds, and what is beyond them is left unchecked, with the reason: no regular expressions, no references to
-other places, schemas of a moderate size, and a budget of steps.
+bounds, and what is beyond them is left unchecked, with the reason: no regular expressions, schemas of a
+moderate size, and a budget of steps. A schema of a dialect that is not supported, or one that refers to
+another place, is refused: nothing may pass because a part of the schema is not there.
 
 https://modelcontextprotocol.io/specification/2026-07-28/server/tools#output-schema
 https://modelcontextprotocol.io/specification/2026-07-28/basic/index#json-schema-usage
@@ -29,6 +30,10 @@ class NotChecked(Exception):
     """A value cannot be checked against a schema. The text says why."""
 
 
+class NotSupported(NotChecked):
+    """A schema is one that nobody here may take as if it allowed everything. The text says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
     """The output schema of one tool, as it was listed."""
@@ -39,6 +44,7 @@ class OutputSchema:
         """The first thing that is wrong with some structured content, or None.
 
         Raises:
+            NotSupported: the schema is of another dialect, or refers to another place.
             NotChecked: schema and content are such that nobody can tell, or not in bounds.
         """
         # Late: it takes longer to import than all of the client, and most connections never need it.
@@ -51,7 +57,7 @@ class OutputSchema:
         except RecursionError:
             raise NotChecked("it is nested too deeply") from None
         except Unresolvable as error:
-            raise NotChecked(f"it refers to {error}, which is not inside it") from None
+            raise NotSupported(f"it refers to {error.ref}, which is not inside it") from None
         except jsonschema.exceptions.SchemaError as error:
             raise NotChecked(f"it is no valid JSON Schema: {error.message}") from None
         if error is None:
@@ -75,7 +81,7 @@ def _validator(schema: Any) -> Any:
         known = isinstance(given["$schema"], str)
         kind = cast("Any", jsonschema.validators).validator_for(named, default=None) if known else None
     if kind is None:
-        raise NotChecked(f"its dialect {given['$schema']!r} is not known here")
+        raise NotSupported(f"its dialect {given['$schema']!r} is not supported")
     kind.check_schema(schema)
     bounded: Any = cast("Any", jsonschema.validators).extend(kind, _bounded(kind.VALIDATORS))
     return bounded(schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))

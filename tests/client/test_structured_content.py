@@ -148,11 +148,31 @@ def test_what_cannot_be_checked_is_left_alone(schema: Any, text: str) -> None:
         OutputSchema(schema).fault_in({"a": 1})
 
 
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"$schema": "https://example.com/mine"}, "its dialect 'https://example.com/mine' is not supported"),
+        ({"$ref": "https://example.com/schema.json"}, "it refers to https://example.com/schema.json"),
+        ({"properties": {"x": {"$ref": "other.json"}}}, "it refers to other.json"),
+    ],
+)
+@both_ways
+def test_a_client_does_not_take_a_schema_that_it_cannot_use_for_one_that_allows_everything(
+    era: str, transport: str, schema: dict[str, Any], text: str
+) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/index#implementation-requirements
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/index#ref-resolution"""
+    answer = server({"type": "object", **schema}, structuredContent={"x": 1})
+    played, _ = talk_to(list_and_call, answer, era, transport)
+    assert isinstance(played.error, UnexpectedResponse)
+    assert text in str(played.error)
+
+
 def test_a_client_notes_what_it_does_not_check() -> None:
-    schema = {"type": "object", "$ref": "https://example.com/schema.json"}
+    schema = {"type": "object", "properties": {"x": 5}}
     played, _ = talk_to(list_and_call, server(schema, structuredContent={"x": 1}), "modern", "stdio")
     assert played.value == {"x": 1}
-    assert any('The output schema of "a" is not checked: it refers to' in note for note in played.notes)
+    assert any('The output schema of "a" is not checked: it is no valid' in note for note in played.notes)
 
 
 @pytest.mark.parametrize(
