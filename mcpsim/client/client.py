@@ -13,6 +13,7 @@ from mcpsim.client.listening import Listener
 from mcpsim.client.methods import OnLog, check_log_level
 from mcpsim.client.wire import Wire
 from mcpsim.eras import legacy
+from mcpsim.eras.capabilities import check_extensions
 from mcpsim.eras.revisions import ClientEra, era_of
 from mcpsim.recording.scribe import Scribe
 from mcpsim.utilities.caching import Cache
@@ -62,8 +63,8 @@ class Client(Listener):
     server's requests are answered in tasks of their own, which the server may cancel.
 
     Raises:
-        ValueError: `protocol_version` is not a revision of the era, there is no such log level, or a root is
-            no `file://` URI.
+        ValueError: `protocol_version` is not a revision of the era, there is no such log level, an extension
+            has a name that it may not have, or a root is no `file://` URI.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Client(Listener):
         if protocol_version is not None and era != "auto" and era_of(protocol_version) not in (era, None):
             raise ValueError(f"{protocol_version} is not a version of the {era} era.")
         check_log_level(log_level)
+        check_extensions(capabilities or {})
         super().__init__(
             {"name": name, "version": version},
             dict(capabilities or {}),

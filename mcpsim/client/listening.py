@@ -342,4 +342,7 @@ def _failure_of(pending: Pending) -> Exception | None:
         return ProtocolError(pending.answer.code, pending.answer.message, pending.answer.data)
     if pending.answer is None:
         return pending.failure or ConnectionClosed("The subscription was closed.")
+    kind = pending.answer.result.get("resultType", "complete")
+    if kind != "complete":
+        return UnexpectedResponse(f"The result of {LISTEN} has the resultType {kind!r}, not 'complete'.")
     return None

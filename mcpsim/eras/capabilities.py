@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from mcpsim.messages import is_valid_meta_key
+
 
 def declares(capabilities: Mapping[str, Any], path: str) -> bool:
     """Whether a capabilities object declares `path`, such as "tools" or "tools.listChanged".
@@ -21,6 +23,24 @@ def declares(capabilities: Mapping[str, Any], path: str) -> bool:
             return False
         value = value[part]  # pyright: ignore[reportUnknownVariableType]
     return value is True or isinstance(value, Mapping)
+
+
+def check_extensions(capabilities: Mapping[str, Any]) -> None:
+    """Check the names of the extensions that a capabilities object declares.
+
+    Raises:
+        ValueError: one has not the form of a `_meta` key with a prefix, or its settings are no object.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation
+    """
+    extensions: Any = capabilities.get("extensions", {})
+    if not isinstance(extensions, Mapping):
+        raise ValueError("The extensions of a capabilities object are an object: settings by name.")
+    for name, settings in cast("Mapping[str, Any]", extensions).items():
+        if not is_valid_meta_key(name) or "/" not in name:
+            raise ValueError(f"An extension is named like com.example/thing, not {name!r}.")
+        if not isinstance(settings, Mapping):
+            raise ValueError(f"The settings of the extension {name} must be an object; an empty one will do.")
 
 
 def missing_capabilities(required: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -385,6 +385,32 @@ def test_progress_after_the_answer_is_of_no_request_in_flight() -> None:
     assert any("no request in flight" in note for note in played.notes)
 
 
+@pytest.mark.parametrize("name", ["com.example/thing", "io.modelcontextprotocol/ui", "a/b.c", "com.example/"])
+def test_an_extension_is_declared_by_a_name_with_a_prefix(name: str) -> None:
+    far_end = FakeServer(lambda message: [result(message, **TOOLS)])
+    play(list_tools, far_end, client=Client(capabilities={"extensions": {name: {"a": 1}}}))
+    assert far_end.heard[0]["params"]["_meta"][CLIENT_CAPABILITIES] == {"extensions": {name: {"a": 1}}}
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        {"thing": {}},
+        {"/thing": {}},
+        {"com..example/a": {}},
+        {"com.example/a b": {}},
+        {"a/b": True},
+        [],
+        {"": {}},
+    ],
+    ids=str,
+)
+def test_an_extension_of_another_name_is_not_declared(extensions: Any) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation"""
+    with pytest.raises(ValueError, match="extension"):
+        Client(capabilities={"extensions": extensions})
+
+
 # Only what was negotiated
 
 

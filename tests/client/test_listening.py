@@ -103,6 +103,16 @@ async def hear(client: Client) -> list[str]:
 
 
 @HTTP
+@pytest.mark.parametrize("kind", ["input_required", "later", None])
+def test_a_result_of_another_type_is_no_end_in_good_order(http: bool, kind: Any) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/basic/index#resulttype"""
+    said = (acknowledged(toolsListChanged=True), tagged(TOOLS), result(resultType=kind))
+    played = play(hear, far_end(http, *said))
+    assert isinstance(played.error, UnexpectedResponse)
+    assert "resultType" in str(played.error)
+
+
+@HTTP
 def test_notifications_come_in_order_until_the_result(http: bool) -> None:
     said = (
         acknowledged(toolsListChanged=True, resourceSubscriptions=["file:///a"]),
