@@ -163,7 +163,15 @@ class ConnectionClosed(McpSimError):
 
 class UnexpectedResponse(McpSimError):
     """The peer answered with something that the client cannot use: an HTTP status without a JSON-RPC
-    body, a result that is not valid for its method, a `resultType` that the client does not know."""
+    body, a result that is not valid for its method, a `resultType` that the client does not know.
+
+    Attributes:
+        status: the HTTP status, where it is that which cannot be used; otherwise None.
+    """
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class RequestTimeout(McpSimError):

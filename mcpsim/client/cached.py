@@ -6,7 +6,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/cachin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -24,6 +24,9 @@ from mcpsim.errors import (
 )
 from mcpsim.messages import Notification
 from mcpsim.utilities.caching import Cache, Entry
+
+# Whoever may not have a result any more must not get it from what is left of better days.
+DENIED: Final = frozenset({401, 403})
 
 
 class CachedRequester(Questioned):
@@ -162,4 +165,6 @@ def _may_pass(error: McpSimError) -> bool:
     """Whether an error says something of the network or the server's health, and nothing of the request."""
     if isinstance(error, ProtocolError):
         return error.code == INTERNAL_ERROR
-    return isinstance(error, ConnectionClosed | RequestTimeout | UnexpectedResponse)
+    if isinstance(error, UnexpectedResponse):
+        return error.status not in DENIED
+    return isinstance(error, ConnectionClosed | RequestTimeout)

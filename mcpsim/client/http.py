@@ -157,7 +157,7 @@ class HttpWire:
             return
         if head.status >= BAD_REQUEST or not _is_stream(head):
             what = "something that is no answer" if bodies else "no JSON-RPC body"
-            pending.fail(UnexpectedResponse(f"HTTP {head.status} with {what}."))
+            pending.fail(UnexpectedResponse(f"HTTP {head.status} with {what}.", head.status))
         else:
             pending.fail(ConnectionClosed("The response stream ended before the answer."))
 
@@ -342,7 +342,7 @@ class _Place:
 
 def _unexpected(head: HttpHead, body: bytes) -> UnexpectedResponse:
     text = f": {body[:_SHOWN].decode('utf-8', 'replace')}" if body else "."
-    return UnexpectedResponse(f"HTTP {head.status}{text}")
+    return UnexpectedResponse(f"HTTP {head.status}{text}", head.status)
 
 
 def _is_stream(head: HttpHead) -> bool:

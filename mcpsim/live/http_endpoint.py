@@ -339,13 +339,15 @@ class HttpVisit:
         coding = head.headers.get("Content-Encoding") or "identity"
         if coding.lower() != "identity":
             raise UnexpectedResponse(
-                f"HTTP {head.status}: the response is compressed ({coding}), and we did not ask for that."
+                f"HTTP {head.status}: the response is compressed ({coding}), and we did not ask for that.",
+                head.status,
             )
         if head.status in _REDIRECTS:
             there = head.headers.get("Location") or "nowhere"
             raise UnexpectedResponse(
                 f"HTTP {head.status}: the endpoint sends us to {there}. We do not follow; if you trust that "
-                "address, connect to it."
+                "address, connect to it.",
+                head.status,
             )
 
     def _write_down(self, piece: bytes) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import anyio
 import pytest
 from far_ends import error, far_end, heard, notification, result, talk_to
-from talking import END, FakeServer, play, run
+from talking import END, FakeEndpoint, FakeServer, Response, json_response, play, run
 
 from mcpsim import Cache, Client, McpSimError, ProtocolError
 from mcpsim.client import StdioWire
+from mcpsim.errors import UnexpectedResponse
 from mcpsim.recording import Recorder, Scribe
+from mcpsim.transports.http import HttpRequest
 
 transports = pytest.mark.parametrize("transport", ["stdio", "http"])
 
@@ -350,6 +352,36 @@ def test_stale_where_asking_fails(asks: bool, trouble: Any, passes: bool) -> Non
     assert served is (asks and passes)
     assert (played.error is None) is (asks and passes)
     assert asked[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "passes"), [(401, False), (403, False), (429, True), (500, True), (503, True)]
+)
+@pytest.mark.parametrize("body", [b"", b"no JSON"])
+def test_whoever_may_not_have_it_any_more_gets_nothing_stale(status: int, passes: bool, body: bytes) -> None:
+    asked = [0]
+
+    def respond(request: HttpRequest, message: Any) -> Any:
+        asked[0] += 1
+        if asked[0] == 1:
+            return json_response(hinting(100)(message)[0])
+        return Response(status, [body] if body else [])
+
+    async def story(client: Client) -> int:
+        await client.list_tools()
+        await anyio.sleep(1)
+        return len((await client.list_tools()).tools)
+
+    client = Client(era="modern", cache=Cache(), stale_if_error=True)
+    played = play(story, FakeEndpoint(respond), client=client)
+    assert asked[0] == 2
+    served = any("answered from the cache, stale, because of" in note for note in played.notes)
+    assert served is passes
+    if passes:
+        assert played.error is None
+    else:
+        assert isinstance(played.error, UnexpectedResponse)
+        assert played.error.status == status
 
 
 # What is to be seen
