@@ -32,6 +32,7 @@ from mcpsim.messages import ErrorResponse, Request, Response
 from mcpsim.messages.envelopes import show_text
 from mcpsim.utilities.elicitation import faults_of_content, is_form, is_url, missing_fields, with_defaults
 from mcpsim.utilities.sampling import fault_of_content, fault_of_sampling
+from mcpsim.utilities.uris import leads_up
 
 Roots = Sequence[mcp_types.Root | Mapping[str, Any] | str]
 Callback = Callable[[Any], Any]
@@ -74,7 +75,7 @@ class Answerer:
         note: writes into the recording.
 
     Raises:
-        ValueError: a root that is no `file://` URI.
+        ValueError: a root that is no `file://` URI, or one with `..` in its path.
     """
 
     def __init__(
@@ -406,6 +407,8 @@ def _root(root: Any) -> dict[str, Any]:
     uri: Any = members.get("uri")
     if not isinstance(uri, str) or not uri.startswith("file://"):
         raise ValueError(f"The URI of a root begins with file://, not {uri!r}.")
+    if leads_up(uri):
+        raise ValueError(f"The URI of a root leads straight to it, without '..': not {uri!r}.")
     return members
 
 

@@ -364,12 +364,21 @@ def test_roots(version: str, roots: Any) -> None:
     assert answer(Answerer(roots=roots), "roots/list", None, version) == {"roots": [{"uri": "file:///a"}]}
 
 
-@pytest.mark.parametrize("roots", [["https://a"], [7], "file:///a", 7, [{}]], ids=str)
+@pytest.mark.parametrize("roots", [["https://a"], [7], "file:///a", 7, [{}], ["file:///a/../b"]], ids=str)
 def test_roots_are_files(roots: Any) -> None:
     with pytest.raises(ValueError, match=r"root|Roots"):
         Answerer(roots=roots)
     with pytest.raises(ValueError, match=r"root|Roots"):
         answer(Answerer(roots=lambda: roots), "roots/list")
+
+
+@pytest.mark.parametrize("uri", ["file:///home/..", "file:///home/%2E%2e/b", "file://host/a%5C../b"])
+def test_no_root_leads_upwards(uri: str) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/client/roots#security-considerations"""
+    with pytest.raises(ValueError, match="leads straight to it"):
+        Client(roots=[uri])
+    with pytest.raises(ValueError, match="leads straight to it"):
+        answer(Answerer(roots=lambda: [uri]), "roots/list")
 
 
 @VERSIONS
