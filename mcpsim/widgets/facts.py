@@ -24,7 +24,8 @@ _LISTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "resources/templates/list": ("resourceTemplates", "resource template", "resources"),
     "prompts/list": ("prompts", "prompt", "prompts"),
 }
-_FILTERS: Final[Mapping[str, str]] = {
+#: The members of a subscription filter that are true or false, in words.
+FILTERS: Final[Mapping[str, str]] = {
     "toolsListChanged": "changes of the list of tools",
     "promptsListChanged": "changes of the list of prompts",
     "resourcesListChanged": "changes of the list of resources",
@@ -255,7 +256,7 @@ def _wanted(value: Any) -> str:
     if not isinstance(value, dict):
         return "nothing in particular"
     wanted = cast("dict[str, Any]", value)
-    parts = [text for key, text in _FILTERS.items() if wanted.get(key) is True]
+    parts = [text for key, text in FILTERS.items() if wanted.get(key) is True]
     uris = wanted.get("resourceSubscriptions")
     if isinstance(uris, list) and uris:
         parts.append(_number(len(cast("list[Any]", uris)), "resource"))

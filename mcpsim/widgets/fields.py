@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.eras.pages import LEGACY, MODERN, spec_url
@@ -15,32 +15,18 @@ from mcpsim.messages import (
     SERVER_INFO,
     SUBSCRIPTION_ID,
 )
+from mcpsim.widgets.field import BOTH, Field
+from mcpsim.widgets.field_features import FEATURES
+from mcpsim.widgets.pretty import Path
 
-BOTH: Final = ""
-
-
-class Field(NamedTuple):
-    """One row of the field table.
-
-    Attributes:
-        path: the keys that lead to the field; "header" and a name in small letters for an HTTP header.
-        era: where the row holds: "modern", "legacy" or "" for both.
-        methods: the methods for which it holds, with blanks between; "" for all.
-        text: what the field says.
-        page: where that stands, or the modern and the legacy page with a blank between.
-    """
-
-    path: tuple[str, ...]
-    era: str
-    methods: str
-    text: str
-    page: str
+#: How many members are looked at where a path says "any".
+TRIED: Final = 50
 
 
 class Explanation(NamedTuple):
     """What a field of one message says: its keys, a text, and the page where that stands."""
 
-    path: tuple[str, ...]
+    path: Path
     text: str
     url: str
 
@@ -429,7 +415,9 @@ FIELDS: Final[tuple[Field, ...]] = (
 )
 
 
-def explain(value: Any, method: str, era: str, headers: dict[str, str]) -> Iterator[Explanation]:
+def explain(
+    value: Any, method: str, era: str, headers: Mapping[str, str], event: Mapping[str, str] | None = None
+) -> Iterator[Explanation]:
     """The fields of one message that have a row in the table, in the order of the table.
 
     Args:
@@ -437,20 +425,46 @@ def explain(value: Any, method: str, era: str, headers: dict[str, str]) -> Itera
         method: the message's method, or that of the request that it answers.
         era: "modern" or "legacy".
         headers: the HTTP headers, names in small letters; {} on stdio.
+        event: the fields of the stream's event that carries it, such as its id.
     """
-    for row in FIELDS:
+    beside = {"header": headers, "event": event or {}}
+    for row in (*FIELDS, *FEATURES):
         if row.era not in (BOTH, era) or (row.methods and method not in row.methods.split(" ")):
             continue
-        if row.path[1] in headers if row.path[0] == "header" else _has(value, row.path):
-            yield Explanation(row.path, row.text, spec_url(era, _page(row.page, era)))
+        named = beside.get(row.path[0])
+        path = _named(named, row.path) if named is not None else _found(value, row.path)
+        if path:
+            yield Explanation(path, row.text, spec_url(era, _page(row.page, era)))
 
 
-def _has(value: Any, path: tuple[str, ...]) -> bool:
-    for key in path:
-        if not isinstance(value, dict) or key not in value:
-            return False
-        value = cast("dict[str, Any]", value)[key]
-    return True
+def _named(names: Mapping[str, str], path: tuple[str, ...]) -> Path:
+    where, name = path
+    if name.endswith("*"):
+        name = next((each for each in names if each.startswith(name[:-1])), name)
+    return (where, name) if name in names else ()
+
+
+def _found(value: Any, path: tuple[str, ...]) -> Path:
+    """The path with the keys that stand for its "*"; empty where the value does not have it."""
+    if not path:
+        return ()
+    key, *rest = path
+    if key != "*":
+        return _deeper(value, key, tuple(rest))
+    keys: list[Any] = []
+    if isinstance(value, dict):
+        keys = list(cast("dict[str, Any]", value))
+    elif isinstance(value, list):
+        keys = list(range(len(cast("list[Any]", value))))
+    return next((found for each in keys[:TRIED] if (found := _deeper(value, each, tuple(rest)))), ())
+
+
+def _deeper(value: Any, key: str | int, rest: tuple[str, ...]) -> Path:
+    holds = isinstance(value, list) if isinstance(key, int) else isinstance(value, dict) and key in value
+    if not holds:
+        return ()
+    below = _found(value[key], rest) if rest else (key,)
+    return (key, *below) if rest and below else below
 
 
 def _page(pages: str, era: str) -> str:

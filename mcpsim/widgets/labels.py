@@ -17,6 +17,18 @@ GIST: Final = 120
 NOTE: Final = 400
 
 
+_SHORT: Final[Mapping[str, str]] = {
+    "subscriptions/listen": "listen",
+    "resources/templates/list": "templates/list",
+    "resources/subscribe": "subscribe",
+    "resources/unsubscribe": "unsubscribe",
+    "completion/complete": "complete",
+    "sampling/createMessage": "createMessage",
+    "elicitation/create": "elicitation",
+    "notifications/subscriptions/acknowledged": "acknowledged",
+}
+
+
 def kind_of(step: Step, conversation: Conversation) -> str:
     """The kind of a step, one of those that `player_data` names."""
     if step.frame is not None:
@@ -55,6 +67,16 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
     return one_line(label, GIST), _gist(message)
 
 
+def short_of(step: Step, label: str) -> str:
+    """The label for where there is little room: the id and the kind stay, the rest goes."""
+    message = step.frame.parsed if step.frame is not None and not step.frame.channel else None
+    if isinstance(message, Request | Notification):
+        given = describe(message)
+        method = _SHORT.get(message.method, message.method.removeprefix("notifications/"))
+        return one_line(given.replace(message.method, method, 1), GIST)
+    return one_line(describe(message), GIST) if isinstance(message, Response | ErrorResponse) else label
+
+
 def _gist(message: Request | Notification | Response | ErrorResponse) -> str:
     if isinstance(message, ErrorResponse):
         return one_line(message.message, GIST)
@@ -70,13 +92,21 @@ def _plain(key: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda body: str(body[key]) if isinstance(body[key], str | int | float) else ""
 
 
+def _name(body: Mapping[str, Any]) -> str:
+    name = str(body["name"]) if isinstance(body["name"], str) else ""
+    answers = ", ".join(_object(body.get("inputResponses")))
+    return f"{name}, answers {answers}" if answers else name
+
+
 def _progress(body: Mapping[str, Any]) -> str:
     of = f" of {compact_text(body['total'])}" if "total" in body else ""
     return f"{compact_text(body['progress'])}{of}"
 
 
 def _result_type(body: Mapping[str, Any]) -> str:
-    return "" if body["resultType"] == "complete" else str(body["resultType"])
+    asked = ", ".join(_object(body.get("inputRequests")))
+    found = "" if body["resultType"] == "complete" else str(body["resultType"])
+    return f"{found}: {asked}" if asked else found
 
 
 def _content(body: Mapping[str, Any]) -> str:
@@ -84,6 +114,24 @@ def _content(body: Mapping[str, Any]) -> str:
     first = cast("dict[str, Any]", pieces[0]) if pieces and isinstance(pieces[0], dict) else {}
     mark = "isError: " if body.get("isError") is True else ""
     return f"{mark}{first.get('text', first.get('type', ''))}"
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _wanted(wanted: Mapping[str, Any]) -> list[str]:
+    flags = [key for key, value in wanted.items() if value is True]
+    return [*flags, *(str(uri) for uri in _list(wanted.get("resourceSubscriptions")))]
+
+
+def _contents(body: Mapping[str, Any]) -> str:
+    first = _object(next(iter(_list(body["contents"])), None))
+    return str(first.get("text", first.get("mimeType", first.get("uri", ""))))
 
 
 def _count(key: str, noun: str) -> Callable[[Mapping[str, Any]], str]:
@@ -100,7 +148,7 @@ def _count(key: str, noun: str) -> Callable[[Mapping[str, Any]], str]:
 # The first key that a body has says what it is about.
 _TELLING: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "resultType": _result_type,
-    "name": _plain("name"),
+    "name": _name,
     "uri": _plain("uri"),
     "cursor": lambda body: f"cursor {compact_text(body['cursor'])}",
     "progress": _progress,
@@ -112,6 +160,16 @@ _TELLING: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "resourceTemplates": _count("resourceTemplates", "template"),
     "prompts": _count("prompts", "prompt"),
     "level": lambda body: f"{body['level']}: {compact_text(body.get('data'))}",
+    "notifications": lambda body: ", ".join(_wanted(_object(body["notifications"]))),
+    "contents": _contents,
+    "messages": _count("messages", "message"),
+    "completion": lambda body: ", ".join(
+        str(one) for one in _list(_object(body["completion"]).get("values"))
+    ),
+    "argument": lambda body: (
+        f"{_object(body['argument']).get('name')}: {_object(body['argument']).get('value')}"
+    ),
+    "roots": _count("roots", "root"),
     "message": _plain("message"),
     "action": _plain("action"),
 }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from bisect import bisect_left
+from typing import Any, Final
 
 from mcpsim.recording import Recording, events
+from mcpsim.widgets.remembered import fresh_until_us, rows_of
 from mcpsim.widgets.steps import Steps
-from mcpsim.widgets.text import compact_text, cut, lane_name, one_line, visible
+from mcpsim.widgets.text import lane_name
 
-MAX_VALUE: Final = 1_200
 MAX_KEYS: Final = 60
+
+# The step from which on it holds, and what is remembered.
+_Entry = tuple[int, dict[str, Any]]
 
 
 def memory_of(recording: Recording, steps: Steps) -> list[dict[str, Any]]:
@@ -20,7 +24,7 @@ def memory_of(recording: Recording, steps: Steps) -> list[dict[str, Any]]:
         only one) and `at`, a list of `{step, rows}`; a row is `[key, value, change]` with the change "",
         "new", "changed" or "forgotten".
     """
-    states: dict[tuple[str, int], list[tuple[int, dict[str, Any]]]] = {}
+    states: dict[tuple[str, int], list[_Entry]] = {}
     for index, event in enumerate(recording.events):
         if event.kind != events.STATE:
             continue
@@ -38,18 +42,31 @@ def memory_of(recording: Recording, steps: Steps) -> list[dict[str, Any]]:
         {
             "party": lane_name(party),
             "connection": connection if parties.count(party) > 1 else 0,
-            "at": _snapshots(history),
+            "at": _snapshots(_with_time(history, steps), steps),
         }
         for (party, connection), history in in_order
     ]
 
 
-def _snapshots(history: list[tuple[int, dict[str, Any]]]) -> list[dict[str, Any]]:
+def _with_time(history: list[_Entry], steps: Steps) -> list[_Entry]:
+    """The same, and once more at each step by which a kept result has become stale."""
+    times = [step.event.at_us for step in steps.all]
+    found: list[_Entry] = []
+    for place, (step, state) in enumerate(history):
+        found.append((step, state))
+        after = history[place + 1][0] if place + 1 < len(history) else len(times) + 1
+        turns = {bisect_left(times, us, lo=min(step, len(times))) + 1 for us in fresh_until_us(state)}
+        found += [(turn, state) for turn in sorted(turns) if step < turn < after and turn <= len(times)]
+    return found
+
+
+def _snapshots(history: list[_Entry], steps: Steps) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    before: dict[str, Any] = {}
-    for step, now in history:
-        rows = [[one_line(key, 80), _value(value), _change(before, key, value)] for key, value in now.items()]
-        rows += [[one_line(key, 80), "", "forgotten"] for key in before if key not in now]
+    before: dict[str, str] = {}
+    for step, state in history:
+        now = rows_of(state, steps.all[step - 1].event.at_us if step else 0)
+        rows = [[key, value, _change(before, key, value)] for key, value in now.items()]
+        rows += [[key, "", "forgotten"] for key in before if key not in now]
         if len(rows) > MAX_KEYS:
             rows = [*rows[:MAX_KEYS], ["…", f"{len(rows) - MAX_KEYS} more", ""]]
         found.append({"step": step, "rows": rows})
@@ -57,16 +74,7 @@ def _snapshots(history: list[tuple[int, dict[str, Any]]]) -> list[dict[str, Any]
     return found
 
 
-def _change(before: dict[str, Any], key: str, value: Any) -> str:
+def _change(before: dict[str, str], key: str, value: str) -> str:
     if key not in before:
         return "new"
     return "" if before[key] == value else "changed"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return visible(cut(value, MAX_VALUE))
-    items = cast("list[Any]", value) if isinstance(value, list) else None
-    if items is not None and all(isinstance(item, str | int) for item in items):
-        return visible(cut(", ".join(str(item) for item in items), MAX_VALUE)) or "none"
-    return visible(cut(compact_text(cast("Any", value)), MAX_VALUE))

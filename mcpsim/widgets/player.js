@@ -11,8 +11,8 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const STEP_TIME_MS = 1600;
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const AXIS_WIDTH = 92;
-const LANE_MARGIN = 64;
-const LANE_GAP_MIN = 150;
+const LANE_MARGIN = 56;
+const LANE_GAP_MIN = 178;
 const ROW_HEIGHT = 40;
 const TABLE_CHUNK = 500;
 
@@ -83,6 +83,15 @@ function specLink(url, { full }) {
   const [revision, ...path] = place.replace(/#.*$/, "").split("/");
   const text = full ? `${path.join("/")} (${revision})` : path.filter((part) => part !== "index").pop();
   return html("a", { href: url, target: "_blank", rel: "noopener noreferrer", title: place }, text);
+}
+
+// Where a step stands in what it belongs to. Of what is still to come nothing is told where that is hidden.
+function partOf(data, step, hiding) {
+  const thread = data.threads[step.thread];
+  if (!thread) return "";
+  if (thread.kind === "subscription") return `subscription ${thread.label.split(" ").pop()}`;
+  const noun = { rounds: "round", pages: "page" }[thread.kind];
+  return `${noun} ${step.part}${thread.parts && !hiding ? ` of ${thread.parts}` : ""}`;
 }
 
 function clamp(value, low, high) {
@@ -520,6 +529,7 @@ class View {
   toggleHiding() {
     this.hiding = !this.hiding;
     this.hideButton.setAttribute("aria-pressed", String(this.hiding));
+    this.showNarration(this.cursor, this.data.steps[this.cursor - 1]);
     this.drawVisible();
     if (this.tabular) this.drawTable();
   }
@@ -592,15 +602,18 @@ class View {
       return;
     }
     const route = step.to ? `${step.from} → ${step.to}` : step.from;
+    const part = partOf(this.data, step, this.hiding);
     const [text, url] = step.rule < 0 ? ["", ""] : this.data.texts[step.rule];
-    this.where.replaceChildren(
+    const shown = [
       mark(step.kind),
       html("span", {}, `Step ${cursor} of ${this.last.toLocaleString("en")}`),
       html("span", { class: `mcpsim-kind mcpsim-k-${step.kind}` }, KINDS[step.kind] || step.kind),
       html("bdi", {}, route),
       html("span", {}, step.time),
       step.era ? html("span", { class: "mcpsim-fact" }, step.era) : null,
-    );
+      part ? html("span", { class: "mcpsim-fact mcpsim-part" }, part) : null,
+    ];
+    this.where.replaceChildren(...shown.filter(Boolean));
     this.what.replaceChildren(...prose(step.what));
     this.rule.replaceChildren(...(text ? [html("b", {}, "Rule: "), ...prose(text), " ", specLink(url, { full: true })] : []));
   }
@@ -709,7 +722,6 @@ class View {
     else if (this.last) wanted.add(1);
     this.keepOnly(this.rows, wanted);
     this.keepOnly(this.arrows, wanted);
-    const family = current ? current.about || current.n : -1;
     const travelling = new Set();
     for (const n of [...wanted].sort((a, b) => a - b)) {
       const step = this.data.steps[n - 1];
@@ -717,8 +729,7 @@ class View {
       if (!this.arrows.has(n)) this.addArrow(step);
       const when = n < cursor ? "past" : n > cursor ? "future" : "current";
       const onTheWay = n < cursor && step.fate !== "dropped" && step.to && (step.arrives ?? Infinity) > cursor;
-      const answer = step.about === family && (step.kind === "response" || step.kind === "error");
-      const kin = when !== "current" && (step.n === family || (answer && current.n === family));
+      const kin = when !== "current" && current && this.related(step, current);
       const classes = [`mcpsim-k-${step.kind}`, when];
       if (kin) classes.push("kin");
       if (onTheWay) classes.push("travelling");
@@ -727,11 +738,20 @@ class View {
       row.className = `mcpsim-row ${classes.join(" ")}`;
       row.setAttribute("aria-selected", String(n === cursor));
       row.tabIndex = n === cursor || (!cursor && n === 1) ? 0 : -1;
+      // The mark beside the number is a shape; whoever does not see it hears of it.
+      if (kin) row.setAttribute("aria-description", `belongs to step ${cursor}`);
+      else row.removeAttribute("aria-description");
       row.inert = when === "future" && this.hiding;
       this.arrows.get(n).setAttribute("class", `mcpsim-arrow ${classes.join(" ")}`);
     }
     if (current) this.arrowsLayer.append(this.arrows.get(cursor));
     this.drawBars(top, bottom, current);
+  }
+
+  // Whether a step belongs to the current one: to the same request, or to the same rounds, pages or subscription.
+  related(step, current) {
+    if (current.thread >= 0) return step.thread === current.thread;
+    return current.family > 0 && step.family === current.family;
   }
 
   keepOnly(nodes, wanted) {
@@ -749,7 +769,7 @@ class View {
       "span",
       { class: "mcpsim-text", title: step.gist ? `${step.label} — ${step.gist}` : step.label },
       mark(step.kind),
-      html("bdi", { class: "mcpsim-label" }, step.label),
+      html("bdi", { class: "mcpsim-label" }, this.labelFor(step, ends)),
       step.gist ? html("bdi", { class: "mcpsim-gist" }, step.gist) : null,
       step.fate === "dropped" ? html("span", { class: "mcpsim-tag" }, "lost") : null,
       step.fate === "in flight" ? html("span", { class: "mcpsim-tag" }, "not arrived") : null,
@@ -787,6 +807,12 @@ class View {
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);
     this.rows.set(step.n, row);
+  }
+
+  // The full label where it has room, and the short one elsewhere: about 7.5 pixels for a character.
+  labelFor(step, ends) {
+    const room = ends ? Math.abs(this.lanes.get(step.to) - this.lanes.get(step.from)) - 52 : Infinity;
+    return step.label.length * 7.5 <= room ? step.label : step.short;
   }
 
   addArrow(step) {
@@ -1023,6 +1049,7 @@ class View {
       const button = html("button", { type: "button" }, step.n);
       button.setAttribute("aria-label", `Go to step ${step.n}`);
       button.addEventListener("click", () => this.go(step.n));
+      const part = partOf(this.data, step, this.hiding);
       const fate = step.fate === "dropped" ? " (lost)" : step.fate === "in flight" ? " (not arrived)" : "";
       this.tableRows.append(
         html(
@@ -1033,7 +1060,7 @@ class View {
           html("td", {}, html("bdi", {}, step.from)),
           html("td", {}, html("bdi", {}, step.to)),
           html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
-          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`)),
+          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null),
           html("td", { dir: "auto" }, ...prose(step.what)),
         ),
       );

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.recording import Frame, Head
 from mcpsim.transports.http import Headers, HttpHead, HttpRequest, http_text
+from mcpsim.widgets.reading import is_event_stream
 from mcpsim.widgets.text import ELLIPSIS, NEWLINE_MARK, decoded, visible
 
 MAX_RAW: Final = 6_000
@@ -88,3 +89,17 @@ def _readable(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def event_of(frame: Frame) -> dict[str, str]:
+    """The fields of the event that a stream's frame carries, but for its data: its id, and when to retry."""
+    if not frame.is_http or "method" in (frame.head or {}):
+        return {}
+    if frame.head is not None and not is_event_stream(frame.head):
+        return {}
+    found: dict[str, str] = {}
+    for line in frame.data.splitlines():
+        name, colon, value = line.partition(b":")
+        if colon and name in (b"id", b"retry"):
+            found[name.decode()] = decoded(value.strip())
+    return found

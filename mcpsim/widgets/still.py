@@ -80,7 +80,7 @@ def still_html(recording: Recording) -> str:
 def still_of(data: dict[str, Any]) -> str:
     """`still_html` from what `player_data` gave."""
     summary = _text(f"{_summary(data)}: all of it as text")
-    rows = "".join(_row(step) for step in data["steps"][:MAX_SHOWN])
+    rows = "".join(_row(data, step) for step in data["steps"][:MAX_SHOWN])
     heads = "".join(
         f'<th scope="col">{head}</th>'
         for head in ("Step", "Time", "From", "To", "Kind", "Message", "What happened")
@@ -96,8 +96,10 @@ def still_of(data: dict[str, Any]) -> str:
     )
 
 
-def _row(step: dict[str, Any]) -> str:
-    message = " ".join(part for part in (str(step["label"]), str(step["gist"]), _fate(step)) if part)
+def _row(data: dict[str, Any], step: dict[str, Any]) -> str:
+    part = part_of(data, step)
+    named = (str(step["label"]), str(step["gist"]), _fate(step), f"({part})" if part else "")
+    message = " ".join(part for part in named if part)
     cells = (
         step["time"],
         step["from"],
@@ -107,6 +109,18 @@ def _row(step: dict[str, Any]) -> str:
         step["what"].replace("`", ""),
     )
     return f'<tr><th scope="row">{step["n"]}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in cells)}</tr>'
+
+
+def part_of(data: dict[str, Any], step: dict[str, Any]) -> str:
+    """Where a step stands in its thread: "page 2 of 3", "round 1", "subscription #1"; "" where in none."""
+    if step["thread"] < 0:
+        return ""
+    thread = data["threads"][step["thread"]]
+    if thread["kind"] == "subscription":
+        return f"subscription {thread['label'].rpartition(' ')[2]}"
+    noun = {"rounds": "round", "pages": "page"}[thread["kind"]]
+    of = f" of {thread['parts']}" if thread["parts"] else ""
+    return f"{noun} {step['part']}{of}"
 
 
 def _summary(data: dict[str, Any]) -> str:
@@ -199,9 +213,7 @@ def _step(step: dict[str, Any], lanes: dict[str, int], width: int) -> Iterator[s
     yield _words(AXIS - 8, y + 4, step["time"], _QUIET, "end", "font-size:12.5px")
     start, target = lanes.get(step["from"], AXIS), lanes.get(step["to"])
     word = f"{_WORDS[kind]}:" if kind in _NAMED else ""
-    label = " ".join(part for part in (word, str(step["label"]), _fate(step)) if part)
-    if step["gist"]:
-        label = f"{label} · {step['gist']}"
+    label = _label(step, word, str(step["label"]))
     if target is None or target == start:
         anchor = "end" if start > width / 2 else "start"
         room = start - AXIS if anchor == "end" else width - start
@@ -211,8 +223,16 @@ def _step(step: dict[str, Any], lanes: dict[str, int], width: int) -> Iterator[s
         return
     yield _arrow(step, start, target, colour)
     side = 1 if target > start else -1
-    text = _fit(label, abs(target - start) - 30)
+    room = abs(target - start) - 30
+    # Where there is little room the part that tells messages apart goes first.
+    name = " ".join(part for part in (word, str(step["label"])) if part)
+    text = _fit(label if _width(name) <= room else _label(step, "", str(step["short"])), room)
     yield _halo(start + 14 * side, y - 7, text, _TEXT, "start" if side > 0 else "end")
+
+
+def _label(step: dict[str, Any], word: str, name: str) -> str:
+    label = " ".join(part for part in (word, name, _fate(step)) if part)
+    return f"{label} · {step['gist']}" if step["gist"] else label
 
 
 def _arrow(step: dict[str, Any], start: int, target: int, colour: str) -> str:
@@ -270,6 +290,10 @@ def _fit(text: str, width: int) -> str:
         if room < 0:
             return text[:place].rstrip() + ELLIPSIS
     return text
+
+
+def _width(text: str) -> float:
+    return sum(_character_width(character) for character in text)
 
 
 def _character_width(character: str) -> float:

@@ -12,13 +12,13 @@ from mcpsim.errors import MalformedMessage
 from mcpsim.messages import Notification, Request, describe, read_json
 from mcpsim.recording import Frame, Recording, events
 from mcpsim.widgets.fields import explain
-from mcpsim.widgets.labels import kind_of, label_of
+from mcpsim.widgets.labels import kind_of, label_of, short_of
 from mcpsim.widgets.layout import Layout, lay_out
 from mcpsim.widgets.memory import memory_of
 from mcpsim.widgets.narration import Narrator
-from mcpsim.widgets.passing import passing_of
+from mcpsim.widgets.passing import Passing, passing_of
 from mcpsim.widgets.pretty import Path, pretty
-from mcpsim.widgets.raw import raw_of
+from mcpsim.widgets.raw import event_of, raw_of
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
 from mcpsim.widgets.steps import Step, Steps, steps_of
 from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_line
@@ -38,9 +38,11 @@ def player_data(recording: Recording) -> dict[str, Any]:
         `steps`: one dict a step:
             `n`; `at_us`; `time` (the same for people); `kind` ("request", "response", "error",
             "notification", "batch", "malformed", "http", "stderr", "note", "closed", "handler"); `label` and
-            `gist` (what it is, in short); `from` and `to` (lanes; `to` is "" without an arrow); `y`;
+            `gist` (what it is, in short); `short` (the label where there is little room);
+            `from` and `to` (lanes; `to` is "" without an arrow); `y`;
             `what` (the sentence); `rule` (position in `texts`, or -1); `era`; `thread` (position in
-            `threads`, or -1) and `part` (which round or page of it, from 1);
+            `threads`, or -1) and `part` (which round or page of it, from 1); `family` (the step of
+            the request that it belongs to, before any gateway passed that on, or 0);
             and for frames `frame`, `exchange`, `y2` (where it arrives, or None), `fate` ("delivered",
             "dropped", "in flight"), `took` (how long it travelled, for people, or ""), `arrives` (the step
             during which it arrives, or None), `copy_of` (a step, or 0), `changed` (whether other bytes
@@ -64,7 +66,9 @@ def player_data(recording: Recording) -> dict[str, Any]:
     passing = passing_of(recording, conversation)
     places = threads_of(recording, conversation, passing)
     narrator = Narrator(recording, conversation, steps, passing, places)
-    builder = _Builder(recording, steps, conversation, lay_out(recording, until=until), narrator, places)
+    builder = _Builder(
+        recording, steps, conversation, lay_out(recording, until=until), narrator, places, passing
+    )
     rows = [builder.row(step) for step in shown]
     layout = builder.layout
     return {
@@ -115,7 +119,9 @@ class _Builder:
         layout: Layout,
         narrator: Narrator,
         places: Mapping[int, Place],
+        passing: Passing,
     ) -> None:
+        self._passing = passing
         self.threads: list[dict[str, Any]] = []
         self._places = places
         self._thread_of: dict[int, int] = {}
@@ -142,6 +148,7 @@ class _Builder:
             "time": clock(step.event.at_us),
             "kind": kind_of(step, self._conversation),
             "label": label,
+            "short": short_of(step, label),
             "gist": gist,
             "from": lane_name(step.event.party),
             "to": lane_name(step.event.peer) if step.frame else "",
@@ -152,6 +159,7 @@ class _Builder:
         }
         call = reading.call if reading else self._conversation.closings.get(step.index)
         row["thread"], row["part"] = self._place(call)
+        row["family"] = self._family(call)
         if step.frame is not None and reading is not None:
             row.update(self._frame(step.frame, reading))
         return row
@@ -185,6 +193,12 @@ class _Builder:
             self.threads.append(_thread(place.thread))
         return number, place.part
 
+    def _family(self, call: Call | None) -> int:
+        """The step of the request that all this is about, before any gateway passed it on."""
+        if call is None:
+            return 0
+        return self._step_of_frame.get(self._passing.origins.get(call.frame, call.frame), 0)
+
     def _about(self, call: Call | None, frame: Frame) -> int:
         if call is None or call.frame == frame.number:
             return 0
@@ -201,7 +215,7 @@ class _Builder:
             else:
                 shown = pretty(value)
                 lines, text = shown.lines, shown.text
-        found = explain(value, self._method(frame, reading), reading.era, headers)
+        found = explain(value, self._method(frame, reading), reading.era, headers, event_of(frame))
         placed = [
             (lines.get(path, -1), _path_label(path), self._text(what, url)) for path, what, url in found
         ]
@@ -230,8 +244,12 @@ def _thread(thread: Thread) -> dict[str, Any]:
     }
 
 
-def _path_label(path: tuple[str, ...]) -> str:
-    return f"header {path[1]}" if path[0] == "header" else ".".join(path)
+def _path_label(path: Path) -> str:
+    if path[0] == "header":
+        return f"header {path[1]}"
+    if path[0] == "event":
+        return f"{path[1]} of the event"
+    return ".".join(one_line(str(part), 60) for part in path)
 
 
 def _requests(conversation: Conversation, steps: Steps, shown: int) -> Iterator[dict[str, Any]]:

@@ -16,10 +16,10 @@ from mcpsim.recording import Event, Recording, events
 from mcpsim.widgets import view
 from mcpsim.widgets.view import player_data
 
-STEP_KEYS = {"n", "at_us", "time", "kind", "label", "gist", "from", "to", "y", "what", "rule", "era"} | {
-    "thread",
-    "part",
-}
+STEP_KEYS = {
+    "n", "at_us", "time", "kind", "label", "short", "gist", "from", "to", "y", "what", "rule", "era",
+    "thread", "part", "family",
+}  # fmt: skip
 FRAME_KEYS = {
     "frame", "exchange", "y2", "fate", "took", "arrives", "copy_of", "about", "changed", "json", "fields",
     "raw",
