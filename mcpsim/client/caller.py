@@ -9,7 +9,7 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.client.inbox import Inbox, called
+from mcpsim.client.inbox import Answered, Inbox, called
 from mcpsim.client.patience import Patience
 from mcpsim.client.wire import CLOSE_TIMEOUT_S, Answer, OnProgress, Pending, Reply, Wire
 from mcpsim.eras import modern
@@ -96,13 +96,14 @@ class Caller:
         if self.on_notification is not None:
             await called(self.on_notification, message)
 
-    def questioned(self, request: Request) -> bool:
+    def questioned(self, request: Request, reply: Answered) -> bool:
         """Begin to answer a request of the server (legacy); False where nobody here can."""
         return False
 
-    async def reply(self, answer: Answer) -> None:
-        """Answer a request of the server (legacy)."""
-        await self._post("The answer", write_message(answer), self._headers(None))
+    async def reply(self, *answers: Answer, batch: bool = False) -> None:
+        """Answer a request of the server (legacy), or a batch of them."""
+        written = b",".join(map(write_message, answers))
+        await self._post("The answer", b"[" + written + b"]" if batch else written, self._headers(None))
 
     async def _call(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
 
@@ -23,6 +23,9 @@ from mcpsim.messages import (
 )
 from mcpsim.recording.scribe import Scribe
 
+Answered = Callable[[Answer | None], Awaitable[None]]
+"""Takes the answer to a request of the server; None where it was cancelled and there is none."""
+
 
 class Owner(Protocol):
     """What an inbox needs of its client."""
@@ -34,12 +37,12 @@ class Owner(Protocol):
         """A notification came that is not about one request's progress."""
         ...
 
-    def questioned(self, request: Request) -> bool:
-        """A request of the server came; whether it will be answered in a task of its own."""
+    def questioned(self, request: Request, reply: Answered) -> bool:
+        """A request of the server came; whether it will be answered in a task of its own, by `reply`."""
         ...
 
-    async def reply(self, answer: Answer) -> None:
-        """Send the answer to a request of the server."""
+    async def reply(self, *answers: Answer, batch: bool = False) -> None:
+        """Send the answer to a request of the server, or those to a batch of them as one array."""
         ...
 
 
@@ -49,6 +52,35 @@ class _Followed:
 
     pending: Pending
     progress: float | None = None
+
+
+class BatchReply:
+    """Collects the answers to the requests of a batch, and sends them as one array when all are there.
+
+    The answers stand in the order of the requests.
+    https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
+
+    Args:
+        send: sends the array.
+        count: how many requests there are.
+    """
+
+    def __init__(self, send: Callable[[Sequence[Answer]], Awaitable[None]], count: int) -> None:
+        self._send = send
+        self._answers: dict[int, Answer | None] = {}
+        self._count = count
+
+    def member(self, index: int) -> Answered:
+        """What takes the answer to the request at `index`."""
+
+        async def take(answer: Answer | None) -> None:
+            self._answers[index] = answer
+            if len(self._answers) == self._count:
+                answers = [one for _, one in sorted(self._answers.items()) if one is not None]
+                if answers:
+                    await self._send(answers)
+
+        return take
 
 
 class Inbox:
@@ -113,12 +145,23 @@ class Inbox:
         elif self._owner.version not in BATCHING_REVISIONS:
             self._scribe.note(f"Skipped: an array of messages. There are none in {self._owner.version}.")
         else:
-            for member in arrived.members:
-                if isinstance(member, MalformedMessage):
-                    self._skip(member)
-                else:
-                    await self._take_message(member, exchange)
+            await self._take_batch(arrived, exchange)
         return arrived
+
+    async def _take_batch(self, batch: Batch, exchange: Pending | None) -> None:
+        async def send(answers: Sequence[Answer]) -> None:
+            await self._reply(*answers, batch=True)
+
+        requests = [member for member in batch.members if isinstance(member, Request)]
+        together = BatchReply(send, len(requests))
+        places = iter(range(len(requests)))
+        for member in batch.members:
+            if isinstance(member, MalformedMessage):
+                self._skip(member)
+            elif isinstance(member, Request):
+                await self._take_request(member, together.member(next(places)))
+            else:
+                await self._take_message(member, exchange)
 
     def _skip(self, error: MalformedMessage) -> None:
         self._scribe.note(f"Skipped what is not a message: {error.message}")
@@ -127,7 +170,7 @@ class Inbox:
         if isinstance(message, Response | ErrorResponse):
             self._take_answer(message, exchange)
         elif isinstance(message, Request):
-            await self._take_request(message)
+            await self._take_request(message, self._reply_to(message))
         elif message.method == "notifications/progress":
             await self._take_progress(message.params or {})
         else:
@@ -173,22 +216,33 @@ class Inbox:
             if followed.pending.on_progress is not None:
                 await called(followed.pending.on_progress, progress, total, message)
 
-    async def _take_request(self, request: Request) -> None:
+    def _reply_to(self, request: Request) -> Answered:
+        async def reply(answer: Answer | None) -> None:
+            if answer is not None:
+                await self._reply(answer)
+
+        return reply
+
+    async def _reply(self, *answers: Answer, batch: bool = False) -> None:
+        try:
+            await self._owner.reply(*answers, batch=batch)
+        except McpSimError as error:
+            ids = ", ".join(f"#{answer.id}" for answer in answers)
+            self._scribe.note(f"The answer to the server's request {ids} could not be sent: {error}")
+
+    async def _take_request(self, request: Request, reply: Answered) -> None:
         if self._owner.era == "modern":
             # A modern server must not send requests, and a modern client must not send responses.
             self._scribe.note(f"Ignored: the request {request.method}. A modern server sends none.")
             return
-        if self._owner.questioned(request):
+        if self._owner.questioned(request, reply):
             return
         answer: Answer
         if request.method == "ping":
             answer = Response(request.id, {})
         else:
             answer = ErrorResponse(request.id, METHOD_NOT_FOUND, f"Method not found: {request.method}")
-        try:
-            await self._owner.reply(answer)
-        except McpSimError as error:
-            self._scribe.note(f"The answer to the server's {request.method} could not be sent: {error}")
+        await reply(answer)
 
 
 async def called(callback: Callable[..., object], *arguments: Any) -> None:

@@ -21,6 +21,7 @@ from mcpsim.client.answering import (
     Roots,
     drive,
 )
+from mcpsim.client.inbox import Answered
 from mcpsim.client.requesting import Requester
 from mcpsim.client.wire import Answer, OnProgress
 from mcpsim.eras import legacy
@@ -87,6 +88,7 @@ class Questioned(Requester):
             note=lambda text: self._scribe.note(text),
         )
         self._questions: dict[RequestId, anyio.CancelScope] = {}
+        self._stopped = False
         self.given_capabilities = dict(capabilities)
         super().__init__(info, {**self._answerer.capabilities, **capabilities}, **more)
 
@@ -153,21 +155,17 @@ class Questioned(Requester):
 
     # Legacy: requests of the server
 
-    def questioned(self, request: Request) -> bool:
+    def questioned(self, request: Request, reply: Answered) -> bool:
         if CAPABILITY_OF.get(request.method) not in self._answerer.capabilities or self._tasks is None:
             return False
-        self._tasks.start_soon(self._answer, request, name=f"client: answer {request.method}")
+        self._tasks.start_soon(self._answer, request, reply, name=f"client: answer {request.method}")
         return True
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: Request, reply: Answered) -> None:
+        # Whoever cancels a request does not want its answer: then it is None.
         answer = await self._answer_to(request)
-        if answer is None:
-            # Whoever cancels a request does not want its answer.
-            return
-        try:
-            await self.reply(answer)
-        except McpSimError as error:
-            self._scribe.note(f"The answer to the server's {request.method} could not be sent: {error}")
+        if not self._stopped:
+            await reply(answer)
 
     async def _answer_to(self, request: Request) -> Answer | None:
         if request.id in self._questions:
@@ -203,6 +201,7 @@ class Questioned(Requester):
 
     def _stop_answering(self) -> None:
         """Nobody waits for answers any more: the connection is about to be closed."""
+        self._stopped = True
         for scope in self._questions.values():
             scope.cancel()
 

@@ -168,6 +168,12 @@ class ServedSession:
             self._listening = self.dispatcher.server.changes.listen(self._tell)
         elif message.method == "notifications/cancelled":
             self.dispatcher.cancel(message)
+        elif message.method == "notifications/progress":
+            # A client may report it; only to a server that gave a token with its question.
+            token = (message.params or {}).get("progressToken")
+            self.dispatcher.scribe.note(
+                f"Ignored: progress for the token {token!r}. This server does not follow its own requests."
+            )
         else:
             row = method_row(message.method, self.session.version)
             if row is None or row.kind != "notification" or row.direction == "to_client":

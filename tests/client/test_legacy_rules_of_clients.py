@@ -39,7 +39,7 @@ def far_end(
     }
 
     def respond(message: Any) -> list[Any]:
-        method = message.get("method")
+        method = None if isinstance(message, list) else message.get("method")
         if method == "notifications/initialized":
             return says or []
         if method is None or "id" not in message:
@@ -210,3 +210,54 @@ def test_an_empty_event_id_takes_the_last_one_back() -> None:
     played = play(lambda client: client.list_tools(), far, client=client("2025-11-25"))
     assert "ended before the answer" in str(played.error)
     assert "GET" not in far.heard_methods()
+
+
+# https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
+
+
+def batch_of_requests(*more: Any) -> list[Any]:
+    return [
+        legacy("ping", "ping"),
+        notification("notifications/message", {"level": "info", "data": "between"}),
+        legacy("slow", "sampling/createMessage", sampling(TEXT)),
+        legacy("roots", "roots/list"),
+        legacy("what", "what"),
+        {"jsonrpc": "2.0", "id": 5},
+        *more,
+    ]
+
+
+async def think(_: Any) -> str:
+    await anyio.sleep(1)
+    return "Hi"
+
+
+def test_a_batch_of_requests_is_answered_with_one_array() -> None:
+    far = far_end("2025-03-26", says=[batch_of_requests()])
+    played = play(
+        lambda _: anyio.sleep(2), far, client=client("2025-03-26", sample=think, roots=["file:///a"])
+    )
+    (array,) = [one for one in far.heard if isinstance(one, list)]
+    assert [one["id"] for one in array] == ["ping", "slow", "roots", "what"]
+    assert array[0]["result"] == {}
+    assert array[1]["result"]["content"]["text"] == "Hi"
+    assert array[3]["error"]["code"] == -32601
+    assert [one for one in far.heard if isinstance(one, dict) and "method" not in one] == []
+    assert [one.method for one in played.client.notifications] == ["notifications/message"]
+
+
+def test_what_the_server_cancelled_is_not_in_the_array() -> None:
+    cancelled = notification("notifications/cancelled", {"requestId": "slow"})
+    says = [batch_of_requests(), 0.5, cancelled, [legacy("slow", "sampling/createMessage", sampling(TEXT))]]
+    far = far_end("2025-03-26", says=[*says, 0.5, cancelled])
+    play(lambda _: anyio.sleep(3), far, client=client("2025-03-26", sample=think))
+    # Nothing is left to say about the second batch, and an empty array is no message.
+    assert [[one["id"] for one in array] for array in far.heard if isinstance(array, list)] == [
+        ["ping", "roots", "what"]
+    ]
+
+
+def test_what_is_not_answered_when_the_client_leaves_is_not_answered_at_all() -> None:
+    far = far_end("2025-03-26", says=[batch_of_requests()])
+    play(lambda _: anyio.sleep(0.5), far, client=client("2025-03-26", sample=think))
+    assert [one for one in far.heard if isinstance(one, list) or "method" not in one] == []

@@ -96,6 +96,18 @@ def test_a_notification_that_no_client_sends_is_ignored_and_noted(
     )
 
 
+@pytest.mark.parametrize(
+    "params", [{"progressToken": "t", "progress": 1}, {"progressToken": [1]}, {}, None], ids=str
+)
+def test_progress_of_the_servers_own_requests_is_ignored_and_noted(params: Any) -> None:
+    said = talk(desk(), *opening(), notification("notifications/progress", params), legacy(1, "ping"))
+    assert [one.get("id") for one in said.values] == ["open", 1]
+    token = (params or {}).get("progressToken")
+    assert said.notes == [
+        f"Ignored: progress for the token {token!r}. This server does not follow its own requests."
+    ]
+
+
 # What a server may ask, and when
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
 
