@@ -23,7 +23,7 @@ from mcpsim.errors import (
     UnexpectedResponse,
 )
 from mcpsim.messages import Notification
-from mcpsim.utilities.caching import Cache, Entry
+from mcpsim.utilities.caching import Cache, Entry, in_ms, in_words
 
 # Whoever may not have a result any more must not get it from what is left of better days.
 DENIED: Final = frozenset({401, 403})
@@ -78,7 +78,7 @@ class CachedRequester(Questioned):
         """
         found = self._kept(method, params)
         if found is not None and not renew and found.is_fresh(_now_ms()):
-            left = _ms(found.fresh_until_ms - _now_ms())
+            left = in_ms(found.fresh_until_ms - _now_ms())
             self._scribe.note(f"{method} is answered from the cache: fresh for another {left}.")
             return found.result, self._parse(method, found.result)
         changes = 0 if self.cache is None else self.cache.changes(method)
@@ -140,20 +140,8 @@ class CachedRequester(Questioned):
         memory = super()._memory()
         rows = [] if self.cache is None else self.cache.snapshot(_now_ms(), self.principal)
         if rows:
-            memory["cache"] = [_in_words(row) for row in rows]
+            memory["cache"] = [in_words(row) for row in rows]
         return memory
-
-
-def _in_words(row: Mapping[str, Any]) -> str:
-    params: Mapping[str, Any] = row["params"]
-    named = "".join(f" {key} {value!r}" for key, value in params.items())
-    until = _ms(row["fresh_until_ms"])
-    state = {"fresh": f"fresh until {until}", "stale": f"stale since {until}"}.get(row["state"], row["state"])
-    return f"{row['method']}{named}: {row['scope']}, {state}"
-
-
-def _ms(value: float) -> str:
-    return f"{value:.3f}".rstrip("0").rstrip(".") + " ms"
 
 
 def _now_ms() -> float:

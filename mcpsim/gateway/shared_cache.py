@@ -8,8 +8,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/cachin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from mcpsim.eras import modern
 from mcpsim.eras.revisions import era_of
@@ -28,7 +27,7 @@ from mcpsim.transports.http import (
     header_problems,
     origin_allowed,
 )
-from mcpsim.utilities.caching import CACHEABLE, Cache, Entry
+from mcpsim.utilities.caching import CACHEABLE, Cache, Entry, in_words
 
 OK: Final = 200
 
@@ -107,14 +106,7 @@ class SharedCache:
 
     def rows(self, now_ms: float) -> list[str]:
         """What is kept, in words, a line each: as a client tells of its own cache."""
-        return [_in_words(row) for row in self._cache.snapshot(now_ms)]
-
-
-def _in_words(row: Mapping[str, Any]) -> str:
-    params: Mapping[str, Any] = row["params"]
-    named = "".join(f" {key} {value!r}" for key, value in params.items())
-    how_long = f"fresh until {row['fresh_until_ms']:g} ms" if row["state"] == "fresh" else f"({row['state']})"
-    return f"{row['method']}{named}: {row['scope']}, {how_long}"
+        return [in_words(row) for row in self._cache.snapshot(now_ms)]
 
 
 def _passes(headers: Headers) -> bool:

@@ -253,6 +253,20 @@ class Cache:
         ]
 
 
+def in_words(row: Mapping[str, Any]) -> str:
+    """A row of `Cache.snapshot` in words, on one line: what it is, who may have it, and until when."""
+    params: Mapping[str, Any] = row["params"]
+    named = "".join(f" {key} {value!r}" for key, value in params.items())
+    until = in_ms(row["fresh_until_ms"])
+    state = {"fresh": f"fresh until {until}", "stale": f"stale since {until}"}.get(row["state"], row["state"])
+    return f"{row['method']}{named}: {row['scope']}, {state}"
+
+
+def in_ms(value: float) -> str:
+    """A time in milliseconds, as it is written: to the microsecond, without needless zeros."""
+    return f"{value:.3f}".rstrip("0").rstrip(".") + " ms"
+
+
 def _state(entry: Entry, now_ms: float) -> str:
     if entry.invalidated:
         return "invalidated"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mcpsim.messages import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
-from mcpsim.utilities.caching import CACHEABLE, Cache
+from mcpsim.utilities.caching import CACHEABLE, Cache, in_words
 
 CHANGED = {
     "notifications/tools/list_changed": {"tools/list"},
@@ -408,3 +408,21 @@ class CacheAgainstDictionary(RuleBasedStateMachine):
 
 CacheAgainstDictionary.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestAgainstAModel = CacheAgainstDictionary.TestCase
+
+
+# In words
+
+
+def test_what_is_kept_is_told_in_words() -> None:
+    cache = Cache()
+    result = {"ttlMs": 1500, "cacheScope": "public", "tools": []}
+    cache.store("tools/list", {"cursor": "a", "_meta": {}}, result, 0.25)
+
+    def told(now_ms: float) -> str:
+        (row,) = cache.snapshot(now_ms)
+        return in_words(row)
+
+    assert told(1) == "tools/list cursor 'a': public, fresh until 1500.25 ms"
+    assert told(1500.25) == "tools/list cursor 'a': public, stale since 1500.25 ms"
+    cache.invalidate("notifications/tools/list_changed", None)
+    assert told(1) == "tools/list cursor 'a': public, invalidated"
