@@ -8,7 +8,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#termin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -96,7 +96,24 @@ MEMBERS_SINCE: Final[Mapping[Kind, Mapping[str, frozenset[str]]]] = {
 def known_members(kind: Kind, definition: Mapping[str, Any], revision: str) -> dict[str, Any]:
     """A definition with the members that the revision knows."""
     since = MEMBERS_SINCE[kind]
-    return {name: value for name, value in definition.items() if name not in since or revision in since[name]}
+    known = {
+        name: value for name, value in definition.items() if name not in since or revision in since[name]
+    }
+    return known if kind == "tool" else with_known_annotations(known, revision)
+
+
+def with_known_annotations(annotated: dict[str, Any], revision: str) -> dict[str, Any]:
+    """A resource or a content block with the annotations that the revision knows: `lastModified` came with
+    2025-06-18.
+
+    https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations
+    """
+    hints = annotated.get("annotations")
+    if revision in _SINCE_2025_06_18 or not isinstance(hints, Mapping):
+        return annotated
+    known = {name: hint for name, hint in cast("Mapping[str, Any]", hints).items() if name != "lastModified"}
+    rest = {name: value for name, value in annotated.items() if name != "annotations"}
+    return {**rest, "annotations": known} if known else rest
 
 
 # A content block or the contents of a resource with `_meta`; a link with icons.

@@ -22,6 +22,7 @@ from mcpsim.eras.revisions import (
     CONTENT_TYPES,
     LINK_ICON_REVISIONS,
     STRUCTURED_CONTENT_REVISIONS,
+    with_known_annotations,
 )
 from mcpsim.messages import write_json
 from mcpsim.utilities.uris import is_uri
@@ -147,7 +148,8 @@ def _known_block(block: dict[str, Any], version: str) -> dict[str, Any]:
     }
     if not unknown:
         return block
-    known = {key: value for key, value in block.items() if key not in unknown}
+    members = {key: value for key, value in block.items() if key not in unknown}
+    known = with_known_annotations(members, version)
     inner = known.get("resource")
     if isinstance(inner, dict):
         known["resource"] = {

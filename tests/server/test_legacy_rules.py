@@ -231,3 +231,48 @@ def test_the_reason_of_a_cancellation_is_noted(params: dict[str, Any], noted: li
     assert said.answers(1) == []
     assert said.notes == noted
     assert notes_of(said.recorder) == said.notes
+
+
+# Annotations
+# https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_when_something_was_modified_is_said_since_the_third_revision(revision: str) -> None:
+    moment = {"lastModified": "2025-01-12T15:00:58Z"}
+    hints = {"audience": ["user"], **moment}
+    server = Server("desk")
+
+    @server.resource("note://a", annotations=hints)
+    def note() -> str:
+        return "A note."
+
+    @server.resource_template("note://b/{x}", annotations=moment)
+    def notes(x: str) -> str:
+        return x
+
+    @server.tool()
+    def show() -> list[dict[str, Any]]:
+        return [{"type": "text", "text": "a", "annotations": hints}, {"type": "text", "text": "b"}]
+
+    @server.prompt()
+    def ask() -> dict[str, Any]:
+        return {"role": "user", "content": {"type": "text", "text": "a", "annotations": moment}}
+
+    said = talk(
+        server,
+        *opening(revision),
+        legacy(1, "resources/list"),
+        legacy(2, "resources/templates/list"),
+        legacy(3, "tools/call", call("show")),
+        legacy(4, "prompts/get", {"name": "ask"}),
+    )
+    knows = revision >= "2025-06-18"
+    both = hints if knows else {"audience": ["user"]}
+    (resource,) = said.answer(1)["result"]["resources"]
+    (template,) = said.answer(2)["result"]["resourceTemplates"]
+    first, second = said.answer(3)["result"]["content"]
+    (message,) = said.answer(4)["result"]["messages"]
+    assert resource["annotations"] == first["annotations"] == both
+    assert "annotations" not in second
+    assert template.get("annotations") == message["content"].get("annotations") == (moment if knows else None)
