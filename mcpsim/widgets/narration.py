@@ -29,11 +29,17 @@ LINES: Final[Mapping[str, Mapping[str, Line]]] = {
 
 
 class Narration(NamedTuple):
-    """What the player says at a step. `rule` and `url` are "" where no rule is at work."""
+    """What the player says at a step.
+
+    Attributes:
+        rule, url: "" where no rule is at work.
+        row: the name of the row of the table that `what` comes from; "" for a note.
+    """
 
     what: str
     rule: str
     url: str
+    row: str = ""
 
 
 class Narrator:
@@ -114,7 +120,7 @@ class Narrator:
         more = "".join(self._fate(frame, reading, at.origin is not None))
         if frame.fate == "dropped" and frame.parsed is not None:
             line = LINES[reading.era][_lost(frame, reading)]
-            return Narration(told.what + more, line.rule, url_of(reading.era, line) if line.rule else "")
+            return Narration(told.what + more, line.rule, url_of(reading.era, line), told.row)
         return told._replace(what=told.what + more)
 
     def _situation(self, frame: Frame, reading: Reading) -> Situation:
@@ -236,6 +242,7 @@ def url_of(era: str, line: Line) -> str:
 
 def _narration(era: str, keys: tuple[str, ...], facts: Mapping[str, str]) -> Narration:
     lines = LINES[era]
-    line = next(lines[key] for key in keys if key in lines)
+    row = next(key for key in keys if key in lines)
+    line = lines[row]
     url = url_of(era, line) if line.rule else ""
-    return Narration(line.what.format_map(facts).rstrip(), line.rule.format_map(facts), url)
+    return Narration(line.what.format_map(facts).rstrip(), line.rule.format_map(facts), url, row)
