@@ -146,7 +146,11 @@ def _message(value: Any, version: str) -> dict[str, Any]:
         _MESSAGE.validate_python(message)
     except ValidationError:
         raise ValueError('a message has a role, "user" or "assistant", and one content block') from None
-    return {**message, "content": block_for_revision(message["content"], version)}
+    block: dict[str, Any] = message["content"]
+    if block["type"] == "resource" and not block["resource"].get("mimeType"):
+        # The schema lets it out; the page on prompts does not.
+        raise ValueError("a resource that is embedded in a prompt says its MIME type")
+    return {**message, "content": block_for_revision(block, version)}
 
 
 def prompt_from_function(

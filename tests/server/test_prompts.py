@@ -61,6 +61,22 @@ def get(revision: str, name: str, arguments: Any = None, **more: Any) -> Any:
     return ask(writers(), revision, "prompts/get", params, **more)
 
 
+@BOTH_ERAS
+def test_a_resource_in_a_prompt_says_what_type_it_is(revision: str) -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#embedded-resources"""
+    server = Server("writers")
+    resource = {"uri": "note://a", "text": "hi"}
+    block = {"type": "resource", "resource": resource}
+    server.prompt("show")(lambda: {"role": "user", "content": block})
+    error = ask(server, revision, "prompts/get", {"name": "show"})
+    assert isinstance(error, ProtocolError)
+    assert error.code == -32603
+    resource["mimeType"] = "text/plain"
+    assert ask(server, revision, "prompts/get", {"name": "show"})["messages"] == [
+        {"role": "user", "content": block}
+    ]
+
+
 @EVERY_REVISION
 def test_the_list(revision: str) -> None:
     titled, with_icons = revision >= "2025-06-18", revision >= "2025-11-25"
