@@ -22,7 +22,8 @@ from mcpsim.gateway.policies import (
 class Gateway:
     """An HTTP intermediary between clients and the replicas of a server. It may serve many runs.
 
-    It passes on what comes, both ways and as it comes, and decides by headers alone. Only with `cache` does
+    It passes on what comes, both ways and as it comes, and decides by headers alone; to requests it adds a
+    `Via` header. Only with `cache` does
     it look into bodies, and then only into those of requests whose `Mcp-Method` names a cacheable method.
 
     Args:
@@ -34,7 +35,7 @@ class Gateway:
         choose: which replica gets a request that belongs to no session it knows.
         may_share: which results it may keep for everybody.
         served: what it gives out of what it keeps.
-        forwarded: which headers go on, in both directions.
+        forwarded: which headers go on, in both directions; `Via` is added after it.
 
     Raises:
         ValueError: a number makes no sense.

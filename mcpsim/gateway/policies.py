@@ -104,6 +104,19 @@ _OF_ONE_CONNECTION: Final = (
 )
 
 
+#: What a gateway says of itself: the version of HTTP in which the request came, and a name.
+VIA: Final = ("Via", "1.1 gateway")
+
+
+def signed(headers: Headers) -> Headers:
+    """The headers of a request that goes on, with a line that says by which way it came.
+
+    HTTP wants that of a gateway for requests; for responses it leaves the choice, and they stay as they are.
+    https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.3
+    """
+    return Headers((*headers.items(), VIA))
+
+
 def unchanged(headers: Headers) -> Headers:
     """Every header goes on as it is, known or not, but for those that are about one connection only."""
     named = [name.strip() for line in headers.get_all("Connection") for name in line.split(",")]

@@ -1,6 +1,7 @@
 """A gateway at work: requests come in, go on to a replica, and what comes back goes back.
 
-Bytes pass through as they come: what the gateway does not know it does not touch. A stream goes on event by
+Bytes pass through as they come: what the gateway does not know it does not touch. It adds one thing to
+requests, the `Via` header, which HTTP wants. A stream goes on event by
 event, and closes both ways: a client that goes away closes the way to the server, a server whose connection
 breaks breaks the client's.
 
@@ -16,7 +17,7 @@ import anyio
 
 from mcpsim.errors import ConnectionClosed
 from mcpsim.gateway.gateway import Gateway
-from mcpsim.gateway.policies import Untrusted
+from mcpsim.gateway.policies import Untrusted, signed
 from mcpsim.gateway.shared_cache import Asked, SharedCache
 from mcpsim.gateway.stickiness import Stickiness
 from mcpsim.messages import write_message
@@ -91,7 +92,7 @@ class GatewayServing:
     async def _forward(
         self, request: HttpRequest, reply: BreakableReply, connect: Connect, asked: Asked | None
     ) -> None:
-        headers = self._gateway.forwarded(request.headers)
+        headers = signed(self._gateway.forwarded(request.headers))
         onward = HttpRequest(request.method, request.path, headers, request.body)
         try:
             reached = await self._reach(onward, connect)

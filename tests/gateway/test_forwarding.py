@@ -22,6 +22,7 @@ from mcpsim import (
 )
 from mcpsim.errors import UnexpectedResponse
 from mcpsim.gateway import Gateway, unchanged
+from mcpsim.gateway.policies import VIA
 from mcpsim.gateway.serving import GatewayServing
 from mcpsim.recording import Frame, Scribe
 from mcpsim.transports.http import Headers, HttpHead, HttpRequest
@@ -93,12 +94,16 @@ def test_bytes_and_heads_are_the_same_on_both_hops(era: Any) -> None:
     run = play(with_progress, era=era)
     assert run.value == [1, 2, 3]
     assert run.recording.parties == ("client", "gateway", "server")
-    for one, other in (
-        (between(run, "client", "gateway"), between(run, "gateway", "server")),
-        (between(run, "server", "gateway"), between(run, "gateway", "client")),
-    ):
-        assert [(frame.data, frame.head) for frame in one] == [(frame.data, frame.head) for frame in other]
-        assert len(one) > 0
+    back = [between(run, "server", "gateway"), between(run, "gateway", "client")]
+    assert back[0]
+    assert [(frame.data, frame.head) for frame in back[0]] == [(frame.data, frame.head) for frame in back[1]]
+    there = [between(run, "client", "gateway"), between(run, "gateway", "server")]
+    assert there[0]
+    for one, other in zip(*there, strict=True):
+        assert one.data == other.data
+        assert one.head is not None
+        # The gateway says that it stands between, and changes nothing else.
+        assert other.head == {**one.head, "headers": [*one.head["headers"], list(VIA)]}
 
 
 def test_events_go_on_as_they_come() -> None:
@@ -338,8 +343,8 @@ def test_what_the_gateway_does_not_know_passes_unchanged(method: str, cache: boo
     )
     anyio.run(serving.handle, request, upstream, lambda name: upstream)
     (passed,) = upstream.requests
-    assert passed == request
-    assert passed.headers.items() == ODD_HEADERS.items()
+    assert passed == HttpRequest(request.method, request.path, passed.headers, request.body)
+    assert passed.headers.items() == (*ODD_HEADERS.items(), VIA)
     assert upstream.sent == [HttpHead(299, ODD_HEADERS), b"\xff\x00no JSON"]
     assert upstream.ended
 
@@ -363,3 +368,14 @@ def test_headers_of_one_connection_do_not_go_on() -> None:
         ]
     )
     assert unchanged(came) == Headers([("X-Yours", "2"), ("Host", "a")])
+
+
+def test_a_request_says_by_which_way_it_came() -> None:
+    before = Headers([("Via", "1.0 fred"), ("Host", "a"), ("Via", "1.1 p.example")])
+    upstream = Upstream(HttpHead(200, before), b"")
+    serving = GatewayServing(Gateway(), scribe=Scribe(), clock=lambda: 0, replicas=["a"])
+    anyio.run(serving.handle, HttpRequest("POST", "/", before), upstream, lambda name: upstream)
+    (passed,) = upstream.requests
+    assert passed.headers.get_all("Via") == ("1.0 fred", "1.1 p.example", "1.1 gateway")
+    # Of responses HTTP does not want it.
+    assert upstream.sent[0] == HttpHead(200, before)
