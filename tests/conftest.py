@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.every_recording import pytest_runtest_call, pytest_runtest_protocol
+
+# pytest finds hooks by their names in a conftest.
+__all__ = ["pytest_runtest_call", "pytest_runtest_protocol"]
+
 # A deadline measures the machine, not the code. The same examples in every run: a change that breaks a
 # property must fail where it was made, not in somebody else's run.
 settings.register_profile("mcpsim", deadline=None, derandomize=True, print_blob=True)

@@ -233,7 +233,7 @@ def test_a_server_that_is_gone_when_the_next_message_is_sent(program: Program) -
     async def story(client: Client) -> None:
         await client.list_tools()
         await anyio.sleep(0.2)
-        await client.notify("notifications/roots/list_changed")
+        await client.notify("notifications/cancelled", {"requestId": 1})
 
     run = record(story, command=program(f"import sys; sys.stdin.readline(); print('{RESULT}')"), check=False)
     assert isinstance(run.error, ConnectionClosed)
