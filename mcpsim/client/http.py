@@ -12,7 +12,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
@@ -38,6 +38,7 @@ MAX_BODY_BYTES: Final = 64_000_000
 
 #: How long to wait before a stream is taken up again where the server did not say, in milliseconds.
 RETRY_MS: Final = 1_000
+STANDING_S: Final = 1.0
 #: How many times in a row a stream is taken up again without bringing anything new.
 MAX_ATTEMPTS: Final = 5
 
@@ -87,16 +88,24 @@ class HttpWire:
         self._deliver = deliver
         self._tasks = tasks
 
-    def stand(self, headers: Headers) -> None:
+    async def stand(self, headers: Headers) -> None:
         if self._standing is not None:
             self._standing.cancel()
-        if self._tasks is not None:
-            self._standing, self._stood = anyio.CancelScope(), anyio.Event()
-            self._tasks.start_soon(
-                self._stand, headers, self._standing, self._stood, name="client: standing stream"
-            )
+        if self._tasks is None:
+            return
+        self._standing, self._stood = anyio.CancelScope(), anyio.Event()
+        place = _Place()
+        self._tasks.start_soon(
+            self._stand, headers, self._standing, self._stood, place, name="client: standing stream"
+        )
+        # It is an exchange of its own: the server may see a later request first, and has nowhere then to send
+        # what belongs to no request. Some servers hold the head back until there is something to send.
+        with anyio.move_on_after(STANDING_S):
+            await place.begun.wait()
 
-    async def _stand(self, headers: Headers, scope: anyio.CancelScope, stood: anyio.Event) -> None:
+    async def _stand(
+        self, headers: Headers, scope: anyio.CancelScope, stood: anyio.Event, place: _Place
+    ) -> None:
         # An answer has no business here; it would be taken for one on the stream of another request.
         nobody = Pending()
 
@@ -106,12 +115,13 @@ class HttpWire:
 
         try:
             with scope:
-                await self._follow(headers, take, _Place())
+                await self._follow(headers, take, place)
         except UnexpectedResponse as error:
             self._scribe.note(f"There is no standing stream: {error}")
         except ConnectionClosed as error:
             self._scribe.note(f"The standing stream is given up: {error}")
         finally:
+            place.begun.set()
             stood.set()
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:
@@ -207,6 +217,7 @@ class HttpWire:
         exchange = await self._open("GET", headers, b"")
         try:
             head = await exchange.head()
+            place.begun.set()
             if _is_stream(head):
                 return await self._each(exchange, head, take, place)
             body = await _whole(exchange)
@@ -325,11 +336,13 @@ class _Place:
         last_event_id: the last event's id, or None where there was none.
         retry_ms: how long the server asks to wait, in milliseconds, or None.
         events: how many events with data there were.
+        begun: set when the server has answered the first request for the stream, or will not.
     """
 
     last_event_id: str | None = None
     retry_ms: int | None = None
     events: int = 0
+    begun: anyio.Event = field(default_factory=anyio.Event)
 
     def move(self, reader: SseReader) -> None:
         """Take over what one connection brought; it may have been closed before it brought anything."""

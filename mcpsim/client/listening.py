@@ -187,7 +187,7 @@ class Listener(Methods):
     async def _begin(self) -> None:
         await super()._begin()
         if self.standing_stream:
-            self._attached_wire().stand(self._headers(None))
+            await self._attached_wire().stand(self._headers(None))
 
     @asynccontextmanager
     async def listen(

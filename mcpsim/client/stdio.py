@@ -41,7 +41,7 @@ class StdioWire:
     def keep_session(self, keep: bool) -> None:
         """On stdio the process is the session."""
 
-    def stand(self, headers: Headers) -> None:
+    async def stand(self, headers: Headers) -> None:
         """On stdio everything comes on one pipe."""
 
     def start(self, tasks: TaskGroup, deliver: Deliver) -> None:

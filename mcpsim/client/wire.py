@@ -135,9 +135,11 @@ class Wire(Protocol):
         """Begin to read. `deliver` takes each message, with the request whose exchange it came on (HTTP)."""
         ...
 
-    def stand(self, headers: Headers) -> None:
-        """Open a standing stream for what belongs to no request, and keep it open (legacy, HTTP). On stdio
-        the pipe is that; there it does nothing."""
+    async def stand(self, headers: Headers) -> None:
+        """Open a standing stream for what belongs to no request, and keep it open (legacy, HTTP).
+
+        Returns when it is there or refused, or after a second. On stdio the pipe is that stream, and there it
+        does nothing."""
         ...
 
     async def request(self, data: bytes, headers: Headers, pending: Pending) -> None:

@@ -39,8 +39,6 @@ NOT_RECORDED: Final = "(not recorded)"
 _HEAD_WAITS_S: Final = 0.05
 # How long responses that were answered already may take to end, in seconds.
 _LAST_WORDS_S: Final = 0.5
-# How long later requests wait for the response to a GET, in seconds.
-_STANDING_S: Final = 1.0
 _REDIRECTS: Final = range(300, 400)
 _POLL_S: Final = 0.005
 
@@ -91,14 +89,11 @@ class HttpEndpoint:
         self._bytes = 0
         self._frames = 0
         self._last_status: int | None = None
-        self._standing: HttpVisit | None = None
-        self._patience = 0.0
 
     async def open(self, request: HttpRequest) -> HttpVisit:
         """Send a request; what comes back is read in a task of its own."""
         # Before the frame is written down: a cancelled call must leave nothing in the recording.
         await anyio.lowlevel.checkpoint_if_cancelled()
-        await self._standing_first()
         lines = [*request.headers.items(), *self._headers.items()]
         if "Accept-Encoding" not in request.headers:
             # A compressed stream comes late, and a recording would hold what nobody can read.
@@ -121,21 +116,8 @@ class HttpEndpoint:
             ),
         )
         visit = self._open[exchange] = HttpVisit(self, prepared, exchange, frame)
-        if request.method == "GET":
-            self._standing, self._patience = visit, anyio.current_time() + _STANDING_S
         self.tasks.start_soon(visit.run, name=f"live: HTTP exchange {exchange}")
         return visit
-
-    async def _standing_first(self) -> None:
-        """Wait for the response to a GET that was sent before.
-
-        It is on another connection: the server may see a later request first, and has nowhere then to send
-        what belongs to no request.
-        """
-        if self._standing is not None:
-            with anyio.move_on_after(max(0, self._patience - anyio.current_time())):
-                await self._standing.settled()
-            self._standing = None
 
     async def aclose(self) -> None:
         """Give the exchanges that are still open a moment to end, then leave them."""
@@ -220,10 +202,6 @@ class HttpVisit:
     def answered(self) -> bool:
         """Whether the head of the response is here."""
         return self._head is not None
-
-    async def settled(self) -> None:
-        """Wait until the head of the response is here, or it is clear that there will be none."""
-        await self._has_head.wait()
 
     async def head(self) -> HttpHead:
         await self._has_head.wait()
