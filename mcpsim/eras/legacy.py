@@ -136,6 +136,7 @@ class Session:
         supported: the server's legacy revisions, the newest first.
         id: the session id that travels in an HTTP header, or "".
         used_ids: every request id so far; a requestor must not use one twice in a session.
+        declared: the capabilities that the server declared to this client. Both sides use nothing beyond.
         log_level: the level that `logging/setLevel` set; None before, when the server decides what to send.
         subscriptions: the URIs of the resources whose updates the client wants, in order.
         visits: the ids of elicitations that asked this client to visit a URL, the oldest first; as far as
@@ -148,6 +149,7 @@ class Session:
     version: str = ""
     client_info: Mapping[str, Any] = field(default_factory=dict[str, Any])
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    declared: Mapping[str, Any] = field(default_factory=dict[str, Any])
     used_ids: set[RequestId] = field(default_factory=set[RequestId])
     log_level: str | None = None
     subscriptions: dict[str, None] = field(default_factory=dict[str, None])

@@ -373,7 +373,7 @@ class Dispatcher:
     ) -> Awaitable[dict[str, Any]]:
         """What has to run for a request, after everything that can be checked before it was."""
         try:
-            legacy.check_method(request.method, session.version, self.server.capabilities())
+            legacy.check_method(request.method, session.version, session.declared)
             required = self.server.required_capabilities(request)
             missing = missing_capabilities(required, session.capabilities) if required else {}
             if missing:

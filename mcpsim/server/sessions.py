@@ -36,8 +36,8 @@ from mcpsim.server.changes import Change, Listening
 from mcpsim.server.context import ASK_TIMEOUT_S, Asked, Context, Send
 from mcpsim.server.dispatch import Answer, Dispatcher, Flight, Questions, initialize_result, write_answer
 from mcpsim.server.operations.checking import check_params
-from mcpsim.server.resources import is_uri
 from mcpsim.utilities.subscriptions import CAPABILITY_OF, RESOURCE_UPDATED
+from mcpsim.utilities.uris import is_uri
 
 Work = Callable[[], Awaitable[Answer | None]]
 Unrelated = Callable[[bytes], None]
@@ -96,7 +96,6 @@ class ServedSession:
     Attributes:
         unrelated: sends what belongs to no request of the client: the pipe, or a standing stream.
         principal: who opened the session, or "".
-        declared: the capabilities that the server declared to this client.
     """
 
     session: legacy.Session
@@ -104,7 +103,6 @@ class ServedSession:
     unrelated: Unrelated
     principal: str = ""
     questions: Questions = field(default_factory=Questions)
-    declared: dict[str, Any] = field(default_factory=dict[str, Any])
     _listening: Listening | None = None
 
     def take(self, message: Message, send: Send, exchange: int = 0) -> Taken:
@@ -136,7 +134,7 @@ class ServedSession:
         if action is Action.ANSWER_INITIALIZE:
             self.session.open(request.params or {})
             result = initialize_result(self.dispatcher.server, self.session)
-            self.declared = result["capabilities"]
+            self.session.declared = result["capabilities"]
             return Taken(Response(request.id, result))
         if action is Action.ANSWER_PING:
             return Taken(Response(request.id, {}))
@@ -147,7 +145,7 @@ class ServedSession:
 
     def _set(self, request: Request) -> Taken:
         params = request.params or {}
-        legacy.check_method(request.method, self.session.version, self.declared)
+        legacy.check_method(request.method, self.session.version, self.session.declared)
         check_params(request.method, params, self.session.version)
         SETTINGS[request.method](self.session, params)
         return Taken(Response(request.id, {}))
@@ -189,7 +187,7 @@ class ServedSession:
                 self.unrelated(write_message(Notification(change.method, params)))
             return
         capability = CAPABILITY_OF.get(change.method)
-        if capability is None or not declares(self.declared, capability):
+        if capability is None or not declares(self.session.declared, capability):
             return
         if change.method != RESOURCE_UPDATED:
             self.unrelated(write_message(Notification(change.method, None)))

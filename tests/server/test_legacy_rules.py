@@ -199,6 +199,36 @@ def test_by_hand_too_nothing_is_asked_that_was_not_declared(
         assert methods == ([method, "notifications/cancelled"] if what in sent else [])
 
 
+# What was not there at the handshake was not negotiated
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_was_not_declared_at_the_handshake_is_not_there_in_the_session(revision: str) -> None:
+    server = Server("desk")
+
+    @server.tool()
+    def grow() -> str:
+        @server.prompt()
+        def late() -> str:
+            return "Late."
+
+        @server.tool()
+        def more() -> str:
+            return "More."
+
+        return "grown"
+
+    lines = [legacy(1, "tools/call", call("grow")), 0.1, legacy(2, "prompts/list"), legacy(3, "tools/list")]
+    said = talk(server, *opening(revision), *lines)
+    assert said.answer(2)["error"]["code"] == -32601
+    assert "does not declare prompts" in said.answer(2)["error"]["message"]
+    assert [tool["name"] for tool in said.answer(3)["result"]["tools"]] == ["grow", "more"]
+    # A client that comes later is told of everything.
+    later = talk(server, *opening(revision), legacy(2, "prompts/list"))
+    assert [prompt["name"] for prompt in later.answer(2)["result"]["prompts"]] == ["late"]
+
+
 # Cancellation
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#implementation-notes
 
