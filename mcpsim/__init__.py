@@ -31,7 +31,6 @@ from mcpsim.messages import (
 )
 from mcpsim.recording import Recording
 from mcpsim.server import Context, Server
-from mcpsim.server.input_requests import form, roots, sampling, url
 from mcpsim.simulation import Run, Simulation, simulate
 from mcpsim.transports.faults import Change, Crash, Cut, Delay, Drop, Duplicate, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
@@ -79,12 +78,8 @@ __all__ = [
     "Stuck",
     "TooManyRounds",
     "ToolError",
-    "form",
     "read_message",
-    "roots",
-    "sampling",
     "simulate",
-    "url",
     "walk",
     "write_message",
 ]

@@ -90,3 +90,14 @@ def test_lessons_import_only_the_public_names() -> None:
         if name.split(".")[0] == "mcpsim" and name not in ("mcpsim", "mcpsim.course")
     ]
     assert inner == []
+
+
+def test_the_top_of_the_package_has_few_names_and_none_that_says_too_little() -> None:
+    import mcpsim
+
+    assert len(mcpsim.__all__) <= 45
+    assert [name for name in mcpsim.__all__ if not hasattr(mcpsim, name)] == []
+    # What makes questions is asked for at the Context.
+    for name in ("form", "url", "sampling", "roots"):
+        assert not hasattr(mcpsim, name)
+        assert callable(getattr(mcpsim.Context, name))
