@@ -177,6 +177,10 @@ class HttpWire:
             await self._follow(headers, take, place)
         except SessionEnded:
             raise self._session_ended(session) from None
+        except UnexpectedResponse as error:
+            raise UnexpectedResponse(
+                f"The response stream ended before the answer, and cannot be taken up again: {error}"
+            ) from None
 
     def _can_resume(self, place: _Place) -> bool:
         # Streams of the modern protocol cannot be resumed, whatever ids their events have.

@@ -261,3 +261,23 @@ def test_what_is_not_answered_when_the_client_leaves_is_not_answered_at_all() ->
     far = far_end("2025-03-26", says=[batch_of_requests()])
     play(lambda _: anyio.sleep(0.5), far, client=client("2025-03-26", sample=think))
     assert [one for one in far.heard if isinstance(one, list) or "method" not in one] == []
+
+
+def test_a_stream_that_cannot_be_taken_up_again_says_so() -> None:
+    opened = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+    opened["serverInfo"] = {"name": "desk", "version": "1"}
+
+    def respond(request: Any, message: Any) -> Response:
+        method = (message or {}).get("method")
+        if method == "initialize":
+            return json_response({"jsonrpc": "2.0", "id": message["id"], "result": opened})
+        if method == "tools/list":
+            return stream(b"id: 1-0\nretry: 10\ndata: \n\n")
+        return Response(202 if request.method == "POST" else 405)
+
+    far = FakeEndpoint(respond)
+    played = play(lambda client: client.list_tools(), far, client=client("2025-11-25"))
+    assert str(played.error) == (
+        "The response stream ended before the answer, and cannot be taken up again: HTTP 405."
+    )
+    assert far.heard_methods().count("GET") == 1
