@@ -114,9 +114,17 @@ class ProtocolError(McpSimError):
         code: the JSON-RPC error code, an integer.
         message: one sentence, as it stands on the wire.
         data: any JSON value, or None when the error carries no `data`.
+
+    Raises:
+        TypeError: the code is no integer.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-responses
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
+        given: Any = code
+        if not isinstance(given, int) or isinstance(given, bool):
+            raise TypeError(f"The code of an error is an integer, not {given!r}.")
         super().__init__(code, message, data)
         self.code = code
         self.message = message

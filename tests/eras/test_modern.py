@@ -162,6 +162,14 @@ def test_a_code_that_must_not_be_sent_becomes_an_internal_error(
     assert any(str(code) in note for note in talked.notes)
 
 
+@pytest.mark.parametrize("code", [1.5, "1", True, None])
+def test_a_code_is_an_integer(code: Any) -> None:
+    with pytest.raises(TypeError, match="is an integer"):
+        ProtocolError(code, "No.")
+    talked = talk(failing(code), modern(1, *ASKED[1]))
+    assert talked.answer(1)["error"] == {"code": -32603, "message": "Internal error"}
+
+
 @pytest.mark.parametrize("code", [-32600, -32602, -32603, -32021, -32019, -32000, -32100, -1, 7])
 def test_any_other_code_of_a_handler_is_sent_as_it_is(code: int) -> None:
     method, params = ASKED[0]

@@ -52,7 +52,7 @@ def text(value: str) -> list[dict[str, Any]]:
     [
         ({**LINK, "uri": "a.txt"}, "no URI"),
         ({**LINK, "uri": "file:///a b"}, "no URI"),
-        ({"type": "resource", "resource": {"uri": "", "text": "A"}}, "no URI"),
+        ({"type": "resource", "resource": {"uri": "", "mimeType": "text/plain", "text": "A"}}, "no URI"),
         ({**IMAGE, "mimeType": "png"}, "no MIME type"),
         ({**AUDIO, "mimeType": "audio/"}, "no MIME type"),
         ({**IMAGE, "data": "!"}, "Base64"),
