@@ -48,7 +48,9 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
             return f"closes {event_name(step.event)}", "" if how in ("closed", "aborted") else one_line(
                 how, 60
             )
-        return "stops the work", one_line(str(detail.get("name", "")), 60)
+        id = detail.get("id")
+        number = f" #{compact_text(id)}" if isinstance(id, str | int) else ""
+        return "stops the work", one_line(f"{detail.get('name', '')}{number}", 60)
     message = frame.parsed
     head = _head_label(frame.head)
     if frame.channel:

@@ -104,7 +104,9 @@ class Narrator:
         detail = event.detail or {}
         era = self._conversation.eras.get(event.connection, MODERN)
         facts = party_facts(event.party, event.peer)
-        facts["name"] = quote(detail.get("name"), "a request")
+        id = detail.get("id")
+        number = f" #{one_line(compact_text(id), 40)}" if isinstance(id, str | int) else ""
+        facts["name"] = f"{quote(detail.get('name'), 'a request')}{number}"
         key = "handler stopped"
         ended = self._cancelled.get((event.party, event.connection, compact_text(detail.get("id"))))
         if (event.party, event.at_us) in self._deaths:

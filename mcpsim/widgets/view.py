@@ -25,6 +25,7 @@ from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_li
 from mcpsim.widgets.threads import Place, Thread, threads_of
 
 MAX_STEPS: Final = 20_000
+HANDLERS: Final = frozenset({events.HANDLER_STARTED, events.HANDLER_FINISHED, events.HANDLER_CANCELLED})
 
 
 def player_data(recording: Recording) -> dict[str, Any]:
@@ -127,6 +128,10 @@ class _Builder:
         self._thread_of: dict[int, int] = {}
         self.texts: list[list[str]] = []
         self.layout = layout
+        self._handled = {
+            (call.receiver, call.connection, compact_text(call.request.id)): call
+            for call in conversation.calls
+        }
         self._positions: dict[tuple[str, str], int] = {}
         self._steps = steps
         self._conversation = conversation
@@ -157,7 +162,7 @@ class _Builder:
             "rule": self._text(narration.rule, narration.url) if narration.rule else -1,
             "era": reading.era if reading else self._conversation.eras.get(step.event.connection, ""),
         }
-        call = reading.call if reading else self._conversation.closings.get(step.index)
+        call = reading.call if reading else self._call_of(step)
         row["thread"], row["part"] = self._place(call)
         row["family"] = self._family(call)
         if step.frame is not None and reading is not None:
@@ -192,6 +197,12 @@ class _Builder:
         if number == len(self.threads):
             self.threads.append(_thread(place.thread))
         return number, place.part
+
+    def _call_of(self, step: Step) -> Call | None:
+        """The request that a step without a frame is about."""
+        closed = self._conversation.closings.get(step.index)
+        handled = (step.event.party, step.event.connection, _text_of_id(step.event.detail))
+        return closed or (self._handled.get(handled) if step.event.kind in HANDLERS else None)
 
     def _family(self, call: Call | None) -> int:
         """The step of the request that all this is about, before any gateway passed it on."""
@@ -233,6 +244,10 @@ class _Builder:
         if position == len(self.texts):
             self.texts.append([text, url])
         return position
+
+
+def _text_of_id(detail: Mapping[str, Any] | None) -> str:
+    return compact_text((detail or {}).get("id"))
 
 
 def _thread(thread: Thread) -> dict[str, Any]:

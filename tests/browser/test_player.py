@@ -8,6 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from mcpsim.course import STORIES
 from mcpsim.widgets import player_data
 from mcpsim.widgets.standalone import asset
 
@@ -195,7 +196,7 @@ def test_a_message_says_all_that_is_drawn(play, made):
     assert names[0] == "1: client to server, request tools/call #1 slow, at 0 ms"
     assert names[1] == "2: server to client, notification notifications/progress 1, lost, at 520 ms"
     assert names[4] == "5: server to client, result #2 tools/call quick, not arrived, at 540 ms"
-    assert names[6] == "7: server, stops the work slow, at 300.56 s"
+    assert names[6] == "7: server, stops the work slow #1, at 300.56 s"
 
 
 def test_the_current_message_is_in_view(play, made):
@@ -626,3 +627,42 @@ def test_motion_only_where_it_is_welcome(play, made):
     page.emulate_media(reduced_motion="no-preference")
     page.keyboard.press("ArrowRight")
     assert page.evaluate(moving) == 1
+
+
+def test_what_belongs_together_is_marked_by_a_shape(play, made):
+    page = play(made.gateway())
+    page.keyboard.press("End")
+    expect(page.locator(".mcpsim-part")).to_have_text("round 2 of 2")
+    kin = page.locator(".mcpsim-row.kin")
+    expect(kin).to_have_count(7)
+    expect(kin.first).to_have_attribute("aria-description", "belongs to step 8")
+    shape = "node => getComputedStyle(node, '::before').borderLeftWidth"
+    assert kin.first.evaluate(shape) == "2px"
+    assert page.locator(".mcpsim-row.current").evaluate(shape) != "2px"
+
+
+def test_where_what_comes_is_hidden_the_number_of_rounds_is_too(play, made):
+    page = play(made.gateway(), cursor=1)
+    expect(page.locator(".mcpsim-part")).to_have_text("round 1 of 2")
+    page.keyboard.press("h")
+    expect(page.locator(".mcpsim-part")).to_have_text("round 1")
+    page.keyboard.press("t")
+    expect(page.locator(".mcpsim-table")).not_to_contain_text("of 2")
+
+
+def test_a_step_without_a_thread_names_none(play, made):
+    page = play(made.modern_progress(), cursor=2)
+    expect(page.locator(".mcpsim-part")).to_have_count(0)
+    expect(page.locator(".mcpsim-where")).not_to_contain_text("null")
+    expect(page.locator(".mcpsim-row.kin")).to_have_count(4)
+
+
+@pytest.mark.parametrize("width", [640, 1000, 1400])
+def test_no_label_loses_its_id_where_lanes_are_narrow(play, width):
+    run = STORIES["for-everybody-or-for-one"].play()
+    page = play(run.recording)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.keyboard.press("End")
+    for label in page.locator(".mcpsim-row .mcpsim-label").all():
+        if "#" in label.inner_text():
+            assert label.evaluate("node => node.scrollWidth <= node.clientWidth + 1"), label.inner_text()

@@ -543,7 +543,7 @@ def test_the_sentences_of_lost_messages(made):
         "This is a copy of step 4: a fault sent it twice. It has not arrived when the recording ends."
     )
     assert said[5].what == "The client cancels `tools/call` #1: “timeout after 300 s”."
-    assert said[6].what == "The server stops working on “slow”."
+    assert said[6].what == "The server stops working on “slow” #1."
 
 
 def test_the_sentences_of_a_question_through_a_gateway(made):
