@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any
 
 from mcpsim.recording import events
 from mcpsim.recording.events import Event, Head
 from mcpsim.recording.recording import Recording
-
-# A named tuple's own constructor takes four times as long, and every call has six events.
-_event: Final = cast("Callable[[type[Event], tuple[Any, ...]], Event]", cast("Any", tuple).__new__)
 
 
 class Recorder:
@@ -25,9 +22,19 @@ class Recorder:
         self._frames = 0
         self._exchanges = 0
         self._connections = 0
-        self.events: list[Event] = []
-        self._add = self.events.append
+        # Plain tuples: a named one takes four times as long to make, and the garbage collector looks at it
+        # again and again. Every call has six.
+        self._rows: list[tuple[Any, ...]] = []
+        self._add = self._rows.append
+        self._events: list[Event] = []
         self.wire_events = 0
+
+    @property
+    def events(self) -> list[Event]:
+        """What was collected so far."""
+        self._events += map(Event._make, self._rows)
+        self._rows.clear()
+        return self._events
 
     def new_connection(self) -> int:
         """The number of the next connection, from 1."""
@@ -64,9 +71,7 @@ class Recorder:
                 detail["channel"] = channel
         self.wire_events += 1
         at_us = self._clock()
-        self._add(
-            _event(Event, (at_us, events.SENT, sender, receiver, frame, exchange, connection, data, detail))
-        )
+        self._add((at_us, events.SENT, sender, receiver, frame, exchange, connection, data, detail))
         return frame
 
     def delivered(
@@ -82,19 +87,15 @@ class Recorder:
         """Write down that a frame arrived, with its bytes where they differ from what was sent."""
         self.wire_events += 1
         at_us = self._clock()
-        self._add(
-            _event(
-                Event, (at_us, events.DELIVERED, receiver, sender, frame, exchange, connection, changed, None)
-            )
-        )
+        self._add((at_us, events.DELIVERED, receiver, sender, frame, exchange, connection, changed, None))
 
     def dropped(
         self, frame: int, sender: str, receiver: str, why: str, *, connection: int, exchange: int = 0
     ) -> None:
         """Write down that a frame will never arrive, and why."""
         self.wire_events += 1
-        self.events.append(
-            Event(
+        self._add(
+            (
                 self._clock(),
                 events.DROPPED,
                 sender,
@@ -112,8 +113,8 @@ class Recorder:
     ) -> None:
         """Write down that `party` closed `what` ("stdin", "stdout", "exchange"), and how."""
         self.wire_events += 1
-        self.events.append(
-            Event(
+        self._add(
+            (
                 self._clock(),
                 events.CLOSED,
                 party,
@@ -132,7 +133,6 @@ class Recorder:
         party: str,
         name: str,
         id: str | int,
-        *,
         connection: int,
         exchange: int = 0,
         outcome: str = "",
@@ -141,19 +141,15 @@ class Recorder:
         detail: dict[str, Any] = {"name": name, "id": id}
         if outcome:
             detail["outcome"] = outcome
-        self._add(_event(Event, (self._clock(), kind, party, "", 0, exchange, connection, None, detail)))
+        self._add((self._clock(), kind, party, "", 0, exchange, connection, None, detail))
 
     def note(self, party: str, text: str, *, connection: int = 1, exchange: int = 0) -> None:
         """Write down a remark: something that the party noticed or decided."""
-        self.events.append(
-            Event(self._clock(), events.NOTE, party, "", 0, exchange, connection, None, {"text": text})
-        )
+        self._add((self._clock(), events.NOTE, party, "", 0, exchange, connection, None, {"text": text}))
 
     def state(self, party: str, remembers: Mapping[str, Any], *, connection: int = 1) -> None:
         """Write down everything that `party` remembers from now on."""
-        self.events.append(
-            Event(self._clock(), events.STATE, party, "", 0, 0, connection, None, dict(remembers))
-        )
+        self._add((self._clock(), events.STATE, party, "", 0, 0, connection, None, dict(remembers)))
 
     def recording(self, header: Mapping[str, Any]) -> Recording:
         """What was collected so far, frozen."""

@@ -36,18 +36,15 @@ class Scribe:
 
     def started(self, name: str, id: RequestId, exchange: int = 0) -> None:
         """A handler began."""
-        self._handler(HANDLER_STARTED, name, id, exchange, "")
+        if self.recorder is not None:
+            self.recorder.handler(HANDLER_STARTED, self.party, name, id, self.connection, exchange)
 
     def finished(self, name: str, id: RequestId, exchange: int, outcome: str) -> None:
         """A handler ended by itself: "result", "tool error" or "error"."""
-        self._handler(HANDLER_FINISHED, name, id, exchange, outcome)
+        if self.recorder is not None:
+            self.recorder.handler(HANDLER_FINISHED, self.party, name, id, self.connection, exchange, outcome)
 
     def cancelled(self, name: str, id: RequestId, exchange: int) -> None:
         """A handler was stopped."""
-        self._handler(HANDLER_CANCELLED, name, id, exchange, "")
-
-    def _handler(self, kind: str, name: str, id: RequestId, exchange: int, outcome: str) -> None:
         if self.recorder is not None:
-            self.recorder.handler(
-                kind, self.party, name, id, connection=self.connection, exchange=exchange, outcome=outcome
-            )
+            self.recorder.handler(HANDLER_CANCELLED, self.party, name, id, self.connection, exchange)
