@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Final, Protocol, TypeGuard
 
 from mcpsim.client.wire import Answer, Arrived, Pending
 from mcpsim.eras.revisions import BATCHING_REVISIONS, Era
@@ -22,6 +22,9 @@ from mcpsim.messages import (
     read_batch,
 )
 from mcpsim.recording.scribe import Scribe
+
+# Made once: a union in an `isinstance` is made anew each time.
+ANSWERS: Final = (Response, ErrorResponse)
 
 Answered = Callable[[Answer | None], Awaitable[None]]
 """Takes the answer to a request of the server; None where it was cancelled and there is none."""
@@ -167,7 +170,7 @@ class Inbox:
         self._scribe.note(f"Skipped what is not a message: {error.message}")
 
     async def _take_message(self, message: Message, exchange: Pending | None) -> None:
-        if isinstance(message, Response | ErrorResponse):
+        if isinstance(message, ANSWERS):
             self._take_answer(message, exchange)
         elif isinstance(message, Request):
             await self._take_request(message, self._reply_to(message))

@@ -126,6 +126,15 @@ class ToolKeeper(CachedRequester):
         timeout_s: float | None = None,
         reset_on_progress: bool = False,
     ) -> dict[str, Any]:
+        if method != "tools/call" or not self._mirrors:
+            return await super()._ask(
+                method,
+                params,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
+
         async def send() -> dict[str, Any]:
             return await super(ToolKeeper, self)._ask(
                 method,
@@ -135,8 +144,6 @@ class ToolKeeper(CachedRequester):
                 reset_on_progress=reset_on_progress,
             )
 
-        if method != "tools/call" or not self._mirrors:
-            return await send()
         call = params or {}
         before = self._rows(call)
         try:

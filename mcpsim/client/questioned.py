@@ -223,6 +223,15 @@ class Questioned(Requester):
         Returns:
             The result, and the parameters of the request that brought it.
         """
+        first = await self._ask(
+            method,
+            params,
+            on_progress=on_progress,
+            timeout_s=timeout_s,
+            reset_on_progress=reset_on_progress,
+        )
+        if first.get("resultType") != INPUT_REQUIRED or self.era != "modern":
+            return first, params
 
         async def send(sent: Mapping[str, Any] | None) -> dict[str, Any]:
             return await self._ask(
@@ -233,9 +242,6 @@ class Questioned(Requester):
                 reset_on_progress=reset_on_progress,
             )
 
-        first = await send(params)
-        if first.get("resultType") != INPUT_REQUIRED or self.era != "modern":
-            return first, params
         row = method_row(method, self.version)
         if row is not None and not row.may_ask:
             raise UnexpectedResponse(

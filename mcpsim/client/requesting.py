@@ -31,6 +31,8 @@ from mcpsim.messages.meta import SERVER_INFO
 
 RESULT_TYPES: Final = ("complete", "input_required")
 
+_read_call_result: Final = mcp_types.CallToolResult.__pydantic_validator__.validate_python
+
 _PLAIN_RESULT: Final = frozenset({"resultType", "content", "_meta"})
 _PLAIN_BLOCK: Final = frozenset({"type", "text"})
 
@@ -144,6 +146,8 @@ class Requester(Opener):
             )
 
     def _parse(self, method: str, result: Mapping[str, Any]) -> Any:
+        if method == "tools/call" and self.era == "modern" and _is_plain_call_result(result):
+            return _read_call_result(result, by_name=False)
         kind = result.get("resultType", "complete")
         if kind not in RESULT_TYPES:
             raise UnexpectedResponse(f"The result of {method} has the unknown resultType {kind!r}.")
@@ -151,8 +155,6 @@ class Requester(Opener):
         version = self.version if era_of(self.version) is not None else LATEST_MODERN
         if self.era == "modern":
             result = modern.with_assumptions(result, method, version)
-            if method == "tools/call" and _is_plain_call_result(result):
-                return mcp_types.CallToolResult.model_validate(result, by_name=False)
         try:
             return parse_server_result(method, version, result)
         except KeyError:

@@ -92,6 +92,13 @@ class Service(Protocol):
         ...
 
 
+_NO_REQUEST: Final = Request("", "", None)
+
+
+def _no_members() -> dict[str, Any]:
+    return {}
+
+
 @dataclass(slots=True)
 class Visit:
     """One request's stay at the server: all that came with it, and what the steps found out.
@@ -107,11 +114,11 @@ class Visit:
     headers: Headers | None = None
     principal: str = ""
     message: Message | None = None
-    request: Request = field(default_factory=lambda: Request("", "", None))
-    params: dict[str, Any] = field(default_factory=dict[str, Any])
-    meta: dict[str, Any] = field(default_factory=dict[str, Any])
+    request: Request = _NO_REQUEST
+    params: dict[str, Any] = field(default_factory=_no_members)
+    meta: dict[str, Any] = field(default_factory=_no_members)
     version: str = ""
-    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    capabilities: Mapping[str, Any] = field(default_factory=_no_members)
     route: Route | None = None
     arguments: Any = None
     context: Any = None
@@ -252,7 +259,7 @@ def forget(visit: Visit) -> None:
     visit.data = b""
     visit.headers = None
     visit.message = None
-    visit.request = Request("", "", None)
+    visit.request = _NO_REQUEST
     visit.params = {}
     visit.meta = {}
     visit.version = ""

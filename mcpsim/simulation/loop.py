@@ -234,14 +234,17 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call after `delay` seconds of the virtual clock."""
-        return self.call_at(self._time_s + delay, callback, *args, context=context)
+        return self._schedule(DueHandle(self._time_s + delay, callback, args, self, context))
 
     def call_at(
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call at `when` seconds of the virtual clock; at once where that is now or past, never where it is
         infinite."""
-        handle = DueHandle(when, callback, args, self, context)
+        return self._schedule(DueHandle(when, callback, args, self, context))
+
+    def _schedule(self, handle: DueHandle) -> DueHandle:
+        when = handle.when()
         if when == math.inf:
             return handle
         due_us = round(when * MICROSECONDS)
