@@ -153,7 +153,13 @@ class Simulation:
         self._plan = FaultPlan(tuple(faults), tuple(self._clients))
         self._cast.check_crashes(self._plan.crashes)
         self._wiring = Wiring(
-            self._loop.microseconds, self._loop.set_alarm, self._recorder, transport, self._plan, seed
+            self._loop.microseconds,
+            self._loop.set_alarm,
+            self._recorder,
+            transport,
+            self._plan,
+            seed,
+            self._loop.is_quiet,
         )
         self._header: dict[str, Any] = {
             "title": title or title_of(story),
@@ -201,7 +207,7 @@ class Simulation:
             return False
         main = self._started()
         seen = self._recorder.wire_events
-        self._drive(lambda: main.done() or self._recorder.wire_events > seen)
+        self._drive(lambda: main.done() or self._recorder.wire_events > seen, stepwise=True)
         return self._run is None or self._recorder.wire_events > seen
 
     def finish(self) -> Run:
@@ -230,10 +236,10 @@ class Simulation:
             self._main = self._loop.create_task(self._play(), name="the story")
         return self._main
 
-    def _drive(self, done: Callable[[], bool]) -> None:
+    def _drive(self, done: Callable[[], bool], *, stepwise: bool = False) -> None:
         main = self._started()
         try:
-            self._loop.run_until(done)
+            self._loop.run_until(done, stepwise=stepwise)
         except Deadlock as error:
             if self._told is None:
                 self._end(error=error)
