@@ -88,6 +88,10 @@ def _transcript(recording: Recording) -> bytes:
     return f"{recording.transcript()}\n".encode()
 
 
+def _mermaid(recording: Recording) -> bytes:
+    return recording.to_mermaid().encode()
+
+
 def _html(recording: Recording) -> bytes:
     # The widgets are slow to import, and only this needs them.
     from mcpsim.widgets import standalone_html
@@ -116,6 +120,7 @@ FAULTS: Final[Mapping[str, Callable[..., Fault]]] = {
 FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
     "transcript": _transcript,
     "jsonl": Recording.to_jsonl,
+    "mermaid": _mermaid,
     "svg": _svg,
     "html": _html,
 }

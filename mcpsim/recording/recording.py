@@ -16,6 +16,7 @@ from mcpsim.recording.exporting import to_interchange
 from mcpsim.recording.frames import Frame, frames_of
 from mcpsim.recording.importing import from_interchange
 from mcpsim.recording.lines import MAX_FILE_BYTES, is_whole, read_line, show, split_lines, write_line
+from mcpsim.recording.mermaid import mermaid
 from mcpsim.recording.transcript import transcript
 
 FORMAT: Final = "mcpsim-recording"
@@ -67,6 +68,18 @@ class Recording:
             width: cut lines after this many characters.
         """
         return transcript(self, width=width)
+
+    def to_mermaid(self, *, width: int = 80) -> str:
+        """The run as a Mermaid sequence diagram: lanes, arrows in the order of sending, lost messages, notes.
+
+        Whatever stands in names and messages, it is text in the diagram, and nothing else.
+
+        Args:
+            width: cut texts after this many characters.
+
+        https://mermaid.js.org/syntax/sequenceDiagram.html
+        """
+        return mermaid(self, width=width)
 
     def to_jsonl(self) -> bytes:
         """The recording as JSON Lines: a header line, then one event a line. Same run, same bytes.

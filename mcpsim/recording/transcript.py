@@ -46,8 +46,8 @@ def transcript(recording: Recording, *, width: int) -> str:
 
 
 def _line(start: str, what: str, fate: str, width: int) -> str:
-    start, what = _safe(start), _safe(what)
-    end = f" {_safe(fate)}" if fate else ""
+    start, what = safe(start), safe(what)
+    end = f" {safe(fate)}" if fate else ""
     room = max(width - len(start) - len(end), SHORTEST)
     if len(what) > room:
         what = what[: room - 1] + ELLIPSIS
@@ -55,27 +55,35 @@ def _line(start: str, what: str, fate: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + ELLIPSIS
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
+    """A text on one line, whose letters run one way."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _row(event: Event, frame: Frame | None) -> tuple[str, str, str, str] | None:
     at = events.milliseconds(event.at_us)
-    detail: dict[str, Any] = event.detail or {}
     if frame is not None:
-        return at, f"{frame.sender} → {frame.receiver}", _what(frame), _fate(frame)
+        return at, f"{frame.sender} → {frame.receiver}", frame_label(frame), fate_label(frame)
+    aside = aside_label(event)
+    return None if aside is None else (at, event.party, aside, "")
+
+
+def aside_label(event: Event) -> str | None:
+    """What a note says, or what was closed; None for any other event."""
+    detail: dict[str, Any] = event.detail or {}
     if event.kind == events.NOTE:
-        return at, event.party, f"note: {detail.get('text', '')}", ""
+        return f"note: {detail.get('text', '')}"
     if event.kind == events.CLOSED:
         how = detail.get("how", "")
         if how == "cut":
-            return at, event.party, "the connection is cut", ""
+            return "the connection is cut"
         what = "the response stream" if detail.get("what") == "exchange" else detail.get("what", "")
-        return at, event.party, f"closes {what} ({how})", ""
+        return f"closes {what} ({how})"
     return None
 
 
-def _what(frame: Frame) -> str:
+def frame_label(frame: Frame) -> str:
+    """What a frame is: the start line of its head, and its body."""
     parts: list[str] = []
     if frame.head is not None:
         parts.append(head_label(frame.head))
@@ -86,7 +94,8 @@ def _what(frame: Frame) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _fate(frame: Frame) -> str:
+def fate_label(frame: Frame) -> str:
+    """What became of a frame, where it did not just arrive; otherwise ""."""
     parts: list[str] = []
     if frame.copy_of:
         parts.append(f"[copy of message {frame.copy_of}]")
