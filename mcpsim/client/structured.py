@@ -60,6 +60,12 @@ class OutputSchema:
             raise NotSupported(f"it refers to {error.ref}, which is not inside it") from None
         except jsonschema.exceptions.SchemaError as error:
             raise NotChecked(f"it is no valid JSON Schema: {error.message}") from None
+        except NotChecked:
+            raise
+        except Exception as error:
+            # A reference may lead to what is no schema, and nobody has looked at that before: whatever it is,
+            # the library trips over it in its own way.
+            raise NotChecked(f"a part that it refers to is no JSON Schema ({type(error).__name__})") from None
         if error is None:
             return None
         where = ".".join(map(str, error.absolute_path)) or "structuredContent"

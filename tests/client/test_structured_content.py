@@ -136,6 +136,11 @@ DOUBLING["$defs"]["d40"] = True
         ({"$ref": "#/$defs/nowhere"}, "refers to"),
         ({"$ref": "file:///etc/passwd"}, "refers to"),
         ({"$ref": "#"}, "nested too deeply|steps"),
+        ({"$ref": "#/type", "type": "object"}, "a part that it refers to is no JSON Schema"),
+        (
+            {"$ref": "#/examples/0", "examples": [{"required": 5}]},
+            "a part that it refers to is no JSON Schema",
+        ),
         (deep(60), "nested more than"),
         ({"enum": list(range(6000))}, "more than 5000 parts"),
         (DOUBLING, f"more than {MAX_STEPS} steps"),
