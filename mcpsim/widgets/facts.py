@@ -158,7 +158,9 @@ def _thing(at: Situation) -> str:
             )
             return f"{kind} of {target(call)}" if call else kind
         case ErrorResponse(code=code):
-            return f"the error {compact_text(code)}{f' to {target(call)}' if call else ''}"
+            given = head.get("status", 0)
+            status = f" with the HTTP status {given}" if given >= 400 else ""
+            return f"the error {compact_text(code)}{f' to {target(call)}' if call else ''}{status}"
         case None if "method" in head:
             return f"the HTTP {one_line(str(head['method']), 20)}"
         case None if "status" in head:

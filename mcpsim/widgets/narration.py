@@ -229,7 +229,9 @@ class Narrator:
 def _lost(frame: Frame, reading: Reading) -> str:
     """The row with the rule for a message that is lost."""
     if "closed the" in frame.why:
-        return "lost at closing"
+        call = reading.call
+        opens = reading.era == LEGACY and call is not None and call.request.method == "initialize"
+        return "lost at closing initialize" if opens else "lost at closing"
     if "cut" in frame.why and reading.from_server and frame.is_http:
         resumable = any(line.startswith(b"id:") for line in frame.data.splitlines())
         return "lost resumable" if resumable else "lost with its stream"

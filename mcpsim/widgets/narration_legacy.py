@@ -701,6 +701,11 @@ WIRE: Final[Mapping[str, Line]] = {
         "A cancellation and what it cancels can cross on the way: both sides MUST handle that.",
         "basic/utilities/cancellation#timing-considerations",
     ),
+    "lost at closing initialize": Line(
+        "",
+        "The client has stopped waiting. It MUST NOT cancel `initialize`, so the server is not told.",
+        "basic/utilities/cancellation#behavior-requirements",
+    ),
     "lost with its stream": Line(
         "",
         "Its event has no id, so the client cannot ask for it again. A server MAY make its streams "

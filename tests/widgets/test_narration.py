@@ -126,6 +126,12 @@ def die(scene: Scene) -> None:
     scene.pen.recorder.note("server", "The process of server dies.")
 
 
+def lost_because_only(scene: Scene, why: str, message: dict[str, Any]) -> None:
+    data = b"data: " + scene.made.write(message) + b"\n\n"
+    frame = scene.pen.send("server", "client", data, arrives=False, exchange=1, head=STREAM)
+    scene.pen.recorder.dropped(frame, "server", "client", why, connection=1, exchange=1)
+
+
 def lost_because(scene: Scene, why: str, data: bytes) -> None:
     scene.post()
     frame = scene.pen.send("server", "client", data, arrives=False, exchange=1, head=STREAM)
@@ -429,6 +435,10 @@ SCENES: dict[str, Callable[[Scene], object]] = {
     "lost request": lambda s: (s.ask("tools/call"), lost(s, s.made.plain(5, "tools/call"))),
     "lost at closing": lambda s: lost_because(
         s, "the client closed the response stream", b"data: " + s.made.write(s.made.result(1)) + b"\n\n"
+    ),
+    "lost at closing initialize": lambda s: (
+        s.http(("client", "server"), POST, s.made.write(s.made.plain(7, "initialize", {}))),
+        lost_because_only(s, "the client closed the response stream", s.made.result(7)),
     ),
     "lost with its stream": lambda s: lost_because(
         s, "the connection was cut", b"data: " + s.made.write(s.made.result(1)) + b"\n\n"

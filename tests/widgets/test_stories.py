@@ -137,7 +137,7 @@ def test_each_page_that_is_named_is_there():
             "session-at-the-wrong-replica",
             "legacy",
             "http",
-            "The gateway passes the error -32600 on to the cl",
+            "passes the error -32600 with the HTTP status 404 on to",
         ),
         ("sessions-that-stick", "legacy", "http", "The gateway passes the HTTP DELETE on to server-1."),
         (
