@@ -459,8 +459,8 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32602 page": Line(
         "{Sender} does not accept the cursor {cursor}: {text}.",
-        "An invalid cursor SHOULD be answered with -32602. The client SHOULD then forget the pages that "
-        "it kept, and begin again.",
+        "An invalid cursor SHOULD be answered with -32602. Where it was valid before, the client SHOULD forget "
+        "all pages that it kept, and begin again.",
         "server/utilities/caching#interaction-with-pagination",
     ),
     "error -32603": Line(
@@ -749,9 +749,9 @@ WIRE: Final[Mapping[str, Line]] = {
     ),
     "closed exchange by client subscriptions/listen": Line(
         "{Sender} ends its subscription {target} by closing the stream.",
-        "On Streamable HTTP a client ends a subscription by closing its stream. The server SHOULD stop, and "
-        "MUST NOT send anything more for it.",
-        "basic/patterns/subscriptions#cancellation",
+        "On Streamable HTTP closing the stream cancels its request. The server MUST take it so, and MUST NOT "
+        "send anything more for it.",
+        "basic/transports/streamable-http#cancellation",
     ),
     "closed exchange by server subscriptions/listen": Line(
         "{Sender} closes the stream of the subscription {target} without a result.",
