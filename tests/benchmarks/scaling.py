@@ -1,6 +1,6 @@
 """Whether the cost of a run grows in proportion to its messages: time and memory of a call, by size of run.
 
-    python tests/benchmarks/scaling.py [--calls 1000 10000 99000]
+    python tests/benchmarks/scaling.py [--calls 1000 10000 100000]
 
 Each size is measured in a process of its own, whose peak memory is that run's; the recording and what is made
 of it (frames, JSON Lines) count as part of the run. POSIX only: Windows tells no such peak.
@@ -21,8 +21,11 @@ from typing import Any
 
 from mcpsim import Client, Server, Stdio, simulate
 
-# A call is four events on the wire, and a run that has 400,000 of them counts as one that never ends.
-SIZES = (1_000, 10_000, 99_000)
+SIZES = (1_000, 10_000, 100_000)
+# A call is four events on the wire, and opening and closing the connection a few more. A run with too many
+# counts as one that never ends.
+EVENTS_A_CALL = 4
+OTHER_EVENTS = 100
 WARM_UP_CALLS = 50
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -42,7 +45,8 @@ def play(calls: int) -> int:
         for number in range(calls):
             await client.call_tool("add", {"a": number, "b": 1})
 
-    run = simulate(story, server=server, era="modern", transport=Stdio(latency_ms=0))
+    limit = EVENTS_A_CALL * calls + OTHER_EVENTS
+    run = simulate(story, server=server, era="modern", transport=Stdio(latency_ms=0), event_limit=limit)
     if len(run.recording.frames) != 2 * calls:
         raise AssertionError(f"{len(run.recording.frames)} frames were recorded of {calls} calls.")
     return len(run.recording.to_jsonl())

@@ -21,8 +21,16 @@ def printed(script: str, *options: str) -> Any:
 
 def test_against_the_sdk() -> None:
     found = printed("against_sdk.py", "--calls", "20", "--rounds", "2")
-    assert list(found) == ["ours_per_s", "sdk_legacy_per_s", "sdk_auto_per_s", "ratio"]
+    rates = ["ours_per_s", "sdk_legacy_per_s", "sdk_auto_per_s"]
+    assert list(found) == [*rates, "ratio", "ratio_of_best"]
     assert all(isinstance(value, float) and value > 0 for value in found.values())
+
+
+def test_floor() -> None:
+    found = printed("floor.py", "--times", "20", "--rounds", "1")
+    parts = ["standard_json", "pydantic_json", "anyio_on_asyncio", "anyio_on_our_loop", "futures_on_our_loop"]
+    assert list(found) == [*parts, "our_json", "our_call"]
+    assert all(isinstance(value, float) and value >= 0 for value in found.values())
 
 
 def test_scaling() -> None:

@@ -49,6 +49,49 @@ def test_timers_run_by_time_and_then_by_order_of_creation(delays: list[int]) -> 
     loop.close()
 
 
+def test_it_is_quiet_where_nobody_else_is_ready_and_nobody_looks() -> None:
+    loop, seen = VirtualTimeLoop(), list[bool]()
+    for _ in range(3):
+        loop.call_soon(lambda: seen.append(loop.is_quiet()))
+    loop.call_later(1, print)
+    loop.run_until(lambda: len(seen) == 3)
+    assert seen == [False, False, True]
+    loop.call_soon(lambda: seen.append(loop.is_quiet()))
+    loop.run_until(lambda: len(seen) == 4, stepwise=True)
+    assert seen[-1] is False
+    loop.close()
+
+
+def test_an_alarm_rings_in_its_turn_and_not_after_it_was_cancelled() -> None:
+    loop, rung = VirtualTimeLoop(), list[str]()
+    loop.call_soon(rung.append, "ready before")
+    loop.set_alarm(0, lambda: rung.append("now"))
+    loop.call_soon(rung.append, "ready after")
+    loop.set_alarm(1_500, lambda: rung.append(f"at {loop.now_us} us"))
+    for at_us in (0, 1_000):
+        loop.set_alarm(at_us, lambda: rung.append("cancelled")).cancel()
+    loop.run_until(lambda: len(rung) == 4)
+    assert rung == ["ready before", "now", "ready after", "at 1500 us"]
+    loop.close()
+
+
+def test_a_callback_that_raises_ends_nothing_and_is_told_of() -> None:
+    loop, told = VirtualTimeLoop(), list[dict[str, Any]]()
+    loop.set_exception_handler(lambda _, context: told.append(context))
+
+    def wrong() -> None:
+        raise ValueError("Oh.")
+
+    done: list[int] = []
+    loop.call_soon(wrong)
+    loop.call_soon(done.append, 1)
+    loop.run_until(lambda: bool(done))
+    (context,) = told
+    assert isinstance(context["exception"], ValueError)
+    assert "wrong" in context["message"]
+    loop.close()
+
+
 def test_the_clock_moves_only_when_nothing_is_ready() -> None:
     times: list[int] = []
 

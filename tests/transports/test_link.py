@@ -97,6 +97,38 @@ def test_a_closed_end_sends_no_more_and_may_be_closed_twice() -> None:
     assert closed == [{"what": "stdin", "how": "closed"}, {"what": "stdout", "how": "closed"}]
 
 
+def test_sending_without_waiting_says_when_it_cannot() -> None:
+    async def body(wiring: Wiring) -> None:
+        client, server, _ = stdio_pair(wiring, "client", "server")
+        for number in range(BURST):
+            assert client.send_now(b"%d\n" % number)
+        assert not client.send_now(b"one too many\n")
+        await client.aclose()
+        assert not client.send_now(b"late\n")
+        assert len(await everything(server)) == BURST
+        client.outgoing.break_off("it was cut")
+        assert not client.send_now(b"too late\n")
+
+    _, recording = play(body)
+    assert len(recording.frames) == BURST
+
+
+def test_a_stream_is_quiet_when_nothing_is_on_its_way_to_it() -> None:
+    async def body(wiring: Wiring) -> None:
+        wiring.is_quiet = lambda: True
+        client, server, _ = stdio_pair(wiring, "client", "server")
+        assert client.is_quiet()
+        await client.send(b"a\n")
+        assert client.is_quiet()
+        assert not server.is_quiet()
+        assert await server.receive() == b"a\n"
+        assert server.is_quiet()
+        wiring.is_quiet = lambda: False
+        assert not server.is_quiet()
+
+    play(body)
+
+
 @settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.binary(min_size=1, max_size=5)), max_size=15),
