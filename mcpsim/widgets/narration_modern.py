@@ -459,8 +459,8 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32602 page": Line(
         "{Sender} does not accept the cursor {cursor}: {text}.",
-        "An invalid cursor SHOULD be answered with -32602. Where it was valid before, the client SHOULD forget "
-        "all pages that it kept, and begin again.",
+        "An invalid cursor SHOULD be answered with -32602. Where it was valid before, the client SHOULD "
+        "forget all pages that it kept, and begin again.",
         "server/utilities/caching#interaction-with-pagination",
     ),
     "error -32603": Line(
