@@ -11,6 +11,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,7 +20,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, SessionEnded
-from mcpsim.errors import ConnectionClosed, FramingError, UnexpectedResponse
+from mcpsim.errors import ConnectionClosed, FramingError, McpSimError, UnexpectedResponse
+from mcpsim.messages.envelopes import show_text
 from mcpsim.recording.scribe import Scribe
 from mcpsim.transports.http import (
     LAST_EVENT_ID_HEADER,
@@ -41,8 +43,14 @@ RETRY_MS: Final = 1_000
 STANDING_S: Final = 1.0
 #: How many times in a row a stream is taken up again without bringing anything new.
 MAX_ATTEMPTS: Final = 5
+#: How many times it is taken up again as soon as the server asks for. After that every time waits a little: a
+#: server that closes each connection at once, and wants us back at once, would keep us busy for ever.
+MAX_IN_HASTE: Final = 20
+UNHURRIED_MS: Final = 100
 
 Take = Callable[[bytes], Awaitable[bool]]
+
+_VISIBLE: Final = re.compile("[\x21-\x7e]+")
 
 _ENDED: Final = "HTTP 404: the server does not know the session any more."
 
@@ -118,7 +126,7 @@ class HttpWire:
                 await self._follow(headers, take, place)
         except UnexpectedResponse as error:
             self._scribe.note(f"There is no standing stream: {error}")
-        except ConnectionClosed as error:
+        except McpSimError as error:
             self._scribe.note(f"The standing stream is given up: {error}")
         finally:
             place.begun.set()
@@ -199,11 +207,13 @@ class HttpWire:
         https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
         """
         headers = headers.without("Content-Type").with_("Accept", EVENT_STREAM)
-        attempts = 0
+        attempts = times = 0
         resumes = place.last_event_id is not None
         while attempts < MAX_ATTEMPTS:
             if resumes:
-                await anyio.sleep((RETRY_MS if place.retry_ms is None else place.retry_ms) / 1000)
+                times += 1
+                wait_ms = RETRY_MS if place.retry_ms is None else place.retry_ms
+                await anyio.sleep(max(wait_ms, UNHURRIED_MS if times > MAX_IN_HASTE else 0) / 1000)
             before = place.events
             try:
                 if await self._get(headers, take, place):
@@ -253,7 +263,7 @@ class HttpWire:
                         if await take(event.data):
                             return True
         finally:
-            place.move(reader)
+            place.move(reader, self._scribe)
         return False
 
     def send_now(self, data: bytes, pending: Pending) -> bool:
@@ -318,6 +328,8 @@ class HttpWire:
                 raise
         except ConnectionClosed:
             self._scribe.note("The endpoint could not be reached to end the session.")
+        except McpSimError as error:
+            self._scribe.note(f"The session could not be ended: {error}")
 
     async def _open(self, method: str, headers: Headers, body: bytes) -> HttpExchange:
         if self.session_id and SESSION_ID_HEADER not in headers:
@@ -328,8 +340,16 @@ class HttpWire:
 
     def _remember_session(self, head: HttpHead) -> None:
         # Under the modern protocol a session header means nothing and is not kept.
-        if self._keeps_session:
-            self.session_id = head.headers.get(SESSION_ID_HEADER) or self.session_id
+        given = head.headers.get(SESSION_ID_HEADER) if self._keeps_session else None
+        if not given or given == self.session_id:
+            return
+        if _VISIBLE.fullmatch(given):
+            self.session_id = given
+        else:
+            # https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+            self._scribe.note(
+                f"Ignored: the session id {show_text(given)}. It must consist of visible ASCII characters."
+            )
 
 
 @dataclass(slots=True)
@@ -348,11 +368,15 @@ class _Place:
     events: int = 0
     begun: anyio.Event = field(default_factory=anyio.Event)
 
-    def move(self, reader: SseReader) -> None:
+    def move(self, reader: SseReader, scribe: Scribe) -> None:
         """Take over what one connection brought; it may have been closed before it brought anything."""
-        if reader.last_event_id is not None:
+        id = reader.last_event_id
+        if id is not None and not id.isascii():
+            scribe.note(f"The stream cannot be resumed: no header can carry the event id {show_text(id)}.")
+            self.last_event_id = None
+        elif id is not None:
             # The empty id takes the last one back: there is nothing to resume after.
-            self.last_event_id = reader.last_event_id or None
+            self.last_event_id = id or None
         if reader.retry_ms is not None:
             self.retry_ms = reader.retry_ms
 

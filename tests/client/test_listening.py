@@ -24,8 +24,8 @@ from talking import (
 
 from mcpsim import Client, Context, Cut, Drop, McpSimError, Run, Server, Stdio, StreamableHttp
 from mcpsim.client import listening
-from mcpsim.client.http import MAX_ATTEMPTS, RETRY_MS
-from mcpsim.errors import ConnectionClosed, ProtocolError, RequestTimeout, UnexpectedResponse
+from mcpsim.client.http import MAX_ATTEMPTS, MAX_IN_HASTE, RETRY_MS, UNHURRIED_MS
+from mcpsim.errors import ConnectionClosed, FramingError, ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import Notification, Request
 from mcpsim.recording import Recording
 from mcpsim.utilities.caching import Cache
@@ -660,6 +660,68 @@ def test_a_stream_that_brings_nothing_is_given_up() -> None:
     assert isinstance(played.error, ConnectionClosed)
     assert str(MAX_ATTEMPTS) in str(played.error)
     assert last_event_ids(endpoint) == ["e0"] * MAX_ATTEMPTS
+
+
+def test_a_server_that_wants_its_client_back_at_once_does_not_keep_it_busy_for_ever() -> None:
+    hello = notification("notifications/message", {"level": "info", "data": 1})
+    endpoint = session(lambda request, value: stream(event(hello, id="e0", retry=0)))
+    played = play(call_it, endpoint, client=Client(era="legacy", timeout_s=5))
+    assert isinstance(played.error, RequestTimeout)
+    assert len(last_event_ids(endpoint)) == pytest.approx(5 * 1000 / UNHURRIED_MS + MAX_IN_HASTE, abs=2)
+
+
+@pytest.mark.parametrize("id", ["caf\N{LATIN SMALL LETTER E WITH ACUTE}", "\N{LINE SEPARATOR}"])
+def test_an_event_id_that_no_header_can_carry_ends_nothing_but_its_stream(id: str) -> None:
+    async def wait(client: Client) -> str:
+        await anyio.sleep(3)
+        return await call_it(client)
+
+    def answer(request: Any, value: Any) -> Response:
+        return (
+            stream(event(id=id, retry=10)) if request.method == "GET" else json_response(counted(value["id"]))
+        )
+
+    endpoint = session(answer)
+    played = play(wait, endpoint, client=Client(era="legacy", standing_stream=True))
+    assert played.value == "counted"
+    assert set(last_event_ids(endpoint)) == {None}
+    assert any("no header can carry the event id" in note for note in played.notes)
+
+    resumed = session(lambda request, value: stream(event(id=id, retry=10)))
+    assert isinstance(play(call_it, resumed, client=Client(era="legacy")).error, ConnectionClosed)
+    assert last_event_ids(resumed) == []
+
+
+@pytest.mark.parametrize("id", ["caf\N{LATIN SMALL LETTER E WITH ACUTE}", "a b", "a\r\nX-Other: 1", "\x7f"])
+def test_a_session_id_that_is_none_is_not_taken(id: str) -> None:
+    """https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management"""
+
+    def answer(request: Any, value: Any) -> Response:
+        return json_response(counted(value["id"]), MCP_Session_Id=id)
+
+    endpoint = session(answer)
+    played = play(call_it, endpoint, client=Client(era="legacy"))
+    assert played.value == "counted"
+    assert {one.headers.get("MCP-Session-Id") for one in endpoint.requests[1:]} == {"s-1"}
+    assert any("must consist of visible ASCII" in note for note in played.notes)
+
+
+def test_an_endpoint_that_cannot_be_sent_to_any_more_does_not_spoil_the_end() -> None:
+    def answer(request: Any, value: Any) -> Response:
+        return json_response(counted(value["id"]))
+
+    endpoint = session(answer)
+    open_ = endpoint.open
+
+    async def refuse(request: Any) -> Any:
+        if request.method != "DELETE":
+            return await open_(request)
+        raise FramingError("The request cannot be sent over HTTP.")
+
+    endpoint.open = refuse  # type: ignore[method-assign]
+    played = play(call_it, endpoint, client=Client(era="legacy"))
+    assert (played.value, played.error) == ("counted", None)
+    assert any("The session could not be ended" in note for note in played.notes)
 
 
 @pytest.mark.parametrize("status", [400, 405, 500])
