@@ -31,7 +31,9 @@ from tests.server.talking import LEGACY_HEADERS, Feed, Reply, initialize, notifi
 from tests.support.checked import faults_of
 
 BATCHING = "2025-03-26"
-NOBODYS = "error of a request that was never sent"
+# To what the models refuse as a request and the server could read all the same, as one with a member too
+# many; `Expected` counts these answers too.
+NOBODYS = {"error of a request that was never sent", "result of a request that was never sent"}
 SERVERS = {era: everything(era) for era in ("modern", "legacy", "both")}
 eras = st.sampled_from(sorted(SERVERS))
 sessions = st.sampled_from([None, None, *LEGACY_REVISIONS])
@@ -117,8 +119,7 @@ def check_said(recorder: Recorder) -> None:
     """Everything that the server said is valid; what it read is anything."""
     recording = recorder.recording({})
     said = {frame.number for frame in recording.frames if frame.sender == "server"}
-    # It answers under an id that could be read in something which is no request.
-    wrong = [fault for fault in faults_of(recording) if fault.frame in said and fault.name != NOBODYS]
+    wrong = [fault for fault in faults_of(recording) if fault.frame in said and fault.name not in NOBODYS]
     assert not wrong, wrong
 
 

@@ -23,6 +23,7 @@ from mcpsim.recording.run import Run
 from mcpsim.simulation import simulate
 
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
+SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 BATCHING = "2025-03-26"
 # The legacy schemas let every result have more members; these have no business there.
 MODERN_MEMBERS = frozenset({"resultType", "ttlMs", "cacheScope"})
@@ -184,6 +185,10 @@ class _Reader:
             token = _key(frame.connection, frame.receiver, params.get("progressToken"))
             if token in self._tokens:
                 return self._tokens[token]
+        meta = params.get("_meta")
+        if isinstance(meta, dict) and SUBSCRIPTION_ID in meta:
+            # It belongs to the request that has this id.
+            asked = self._asked.get(_key(frame.connection, frame.receiver, meta[SUBSCRIPTION_ID]))
         if asked is not None:
             return asked[1]
         if frame.is_http and not from_client and frame.exchange in self._exchanges:
