@@ -97,13 +97,13 @@ class _Reader:
         self._exchanges: dict[int, str] = {}
 
     def faults(self, frame: Frame) -> Iterator[Fault]:
-        # Whoever speaks first on a connection is the client.
-        self._clients.setdefault(frame.connection, frame.sender)
         try:
             value = json.loads(frame.body.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             yield Fault(frame.number, NOT_A_MESSAGE, str(error))
             return
+        # Whoever says the first thing that can be read on a connection is the client.
+        self._clients.setdefault(frame.connection, frame.sender)
         members = value if isinstance(value, list) else [value]
         if frame.arrived_data != frame.data:
             self._remember_what_arrived(frame)
