@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.eras.capabilities import declares
@@ -113,6 +114,8 @@ PRIMED_REVISIONS: Final = frozenset({LATEST_LEGACY})
 
 # How many resources a session may subscribe to.
 MAX_SUBSCRIPTIONS: Final = 10_000
+# How many of them a recording shows as remembered: every one that comes writes them all down.
+MAX_SHOWN: Final = 20
 # How many visits to URLs, asked for and not known to be done, a session keeps in mind.
 MAX_VISITS: Final = 1_000
 
@@ -262,7 +265,9 @@ class Session:
         if self.log_level is not None:
             state["log level"] = self.log_level
         if self.subscriptions:
-            state["resource subscriptions"] = list(self.subscriptions)
+            state["resource subscriptions"] = list(islice(self.subscriptions, MAX_SHOWN))
+        if len(self.subscriptions) > MAX_SHOWN:
+            state["more resource subscriptions"] = len(self.subscriptions) - MAX_SHOWN
         return state
 
 

@@ -19,7 +19,9 @@ from mcpsim.errors import (
     INVALID_REQUEST,
     MISSING_CLIENT_CAPABILITY,
     CapabilityMissing,
+    FramingError,
     InputFailed,
+    MalformedMessage,
     McpSimError,
     ProtocolError,
     UrlElicitationRequired,
@@ -522,11 +524,15 @@ class Context:
         the value is kept for the length of the request.)
 
         Raises:
-            FramingError: JSON cannot carry the value.
+            FramingError: JSON cannot carry the value, or nobody would read so large a one.
 
         https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow
         """
-        self._this_round().remembered = read_json(write_json(value))
+        try:
+            self._this_round().remembered = read_json(write_json(value))
+        except MalformedMessage as error:
+            # What is wrong is the handler's value, and no message of the client's.
+            raise FramingError(f"The value cannot be remembered. {error.message}") from None
 
     async def come_back(self) -> None:
         """Let the client send the request again, without asking it anything; go on here when it is back.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from mcpsim.eras import legacy
@@ -27,6 +28,8 @@ from mcpsim.transports.http import (
 from mcpsim.transports.streams import HttpReply
 
 MAX_SESSIONS: Final = 1_000
+#: How many of them a recording shows as remembered at one time.
+MAX_SHOWN: Final = 20
 
 PrincipalOf = Callable[[Headers], str]
 
@@ -250,6 +253,13 @@ class HttpSessions:
             self._changed()
 
     def remembers(self) -> dict[str, Any]:
-        """All sessions as plain values, for a recording."""
-        sessions = [one.served.session.remembers() for one in self._sessions.values()]
-        return {"sessions": sessions} if len(sessions) > 1 else sessions[0] if sessions else {}
+        """The sessions as plain values, for a recording.
+
+        Of very many only the first are shown: every one that begins writes them all down.
+        """
+        shown = islice(self._sessions.values(), MAX_SHOWN)
+        sessions = [one.served.session.remembers() for one in shown]
+        more = len(self._sessions) - len(sessions)
+        if len(sessions) < 2:
+            return sessions[0] if sessions else {}
+        return {"sessions": sessions, **({"more sessions": more} if more else {})}

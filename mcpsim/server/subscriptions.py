@@ -47,7 +47,7 @@ END_OF_SUBSCRIPTIONS: Final = Change(CANCELLED)
 MAX_OPEN: Final = 1_000
 #: How many notifications may wait for a client that does not read. One more ends the subscription.
 MAX_WAITING: Final = 10_000
-#: How many subscriptions a recording shows as remembered at one time.
+#: How many subscriptions a recording shows as remembered at one time, and how many resources of each.
 MAX_SHOWN: Final = 20
 
 
@@ -111,8 +111,12 @@ class Subscription:
 
     def remembers(self) -> dict[str, Any]:
         """The subscription as plain values, for a recording."""
-        said = {"principal": self.principal} if self.principal else {}
-        return {"id": self.id, "notifications": self.filter.to_json(), **said}
+        said: dict[str, Any] = {"principal": self.principal} if self.principal else {}
+        more = len(self.filter.uris) - MAX_SHOWN
+        if more > 0:
+            said["more resources"] = more
+        shown = Filter(self.filter.methods, self.filter.uris[:MAX_SHOWN])
+        return {"id": self.id, "notifications": shown.to_json(), **said}
 
 
 class OpenSubscriptions:

@@ -29,7 +29,7 @@ from mcpsim import Client, Context, ProtocolError, Server, Stdio, StreamableHttp
 from mcpsim.eras.legacy import Action, Arrival, Phase, Session, arrival_of, choose_version, next_step
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.messages import ErrorResponse, Notification, Request, Response, from_object
-from mcpsim.server.http_sessions import MAX_SESSIONS
+from mcpsim.server.http_sessions import MAX_SESSIONS, MAX_SHOWN
 from mcpsim.transports.http import Headers, HttpRequest
 
 NEWEST_FIRST = tuple(reversed(LEGACY_REVISIONS))
@@ -700,6 +700,9 @@ def test_there_is_a_bound_on_sessions_and_the_oldest_goes() -> None:
         for _ in range(MAX_SESSIONS - 2):
             await endpoint.ask(initialize("open"))
         assert any("session-1 is ended" in note for note in endpoint.notes)
+        memory = [event.detail for event in endpoint.recorder.events if event.kind == "state"][-1]
+        assert len(memory["sessions"]) == MAX_SHOWN
+        assert memory["more sessions"] == MAX_SESSIONS - MAX_SHOWN
         return tuple([await endpoint.ask(legacy(1, "ping"), headers) for headers in sessions[:2]])
 
     assert [reply.status for reply in run(main)] == [404, 200]

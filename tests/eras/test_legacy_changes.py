@@ -23,7 +23,7 @@ from talking import (
 )
 
 from mcpsim import Client, Context, McpSimError, RequestTimeout, Run, Server, Stdio, StreamableHttp
-from mcpsim.eras.legacy import MAX_SUBSCRIPTIONS, Session
+from mcpsim.eras.legacy import MAX_SHOWN, MAX_SUBSCRIPTIONS, Session
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.errors import ProtocolError
 from mcpsim.messages import Notification
@@ -183,6 +183,16 @@ def test_the_memory_shows_level_and_subscriptions(transport: Any) -> None:
         (None, None),
     ]
     assert states[-1] == {}
+
+
+def test_the_memory_shows_the_first_of_very_many_subscriptions() -> None:
+    uris = [f"file:///{n}" for n in range(MAX_SHOWN + 2)]
+    said = talk(
+        desk(), *opening(), *(legacy(n, "resources/subscribe", {"uri": u}) for n, u in enumerate(uris))
+    )
+    states = [event.detail for event in said.recorder.events if event.kind == "state"]
+    assert states[-2]["resource subscriptions"] == uris[:MAX_SHOWN]
+    assert states[-2]["more resource subscriptions"] == 2
 
 
 @TRANSPORTS

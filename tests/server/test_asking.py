@@ -16,8 +16,9 @@ from pydantic import BaseModel, Field
 from talking import Endpoint, call, legacy, modern, opening, run, talk
 
 from mcpsim import Client, Context, Server, Stdio, StreamableHttp
-from mcpsim.errors import CapabilityMissing, ElicitationSchemaError, InputFailed, McpSimError
+from mcpsim.errors import CapabilityMissing, ElicitationSchemaError, FramingError, InputFailed, McpSimError
 from mcpsim.gateway.gateway import Gateway
+from mcpsim.messages import DEFAULT_LIMITS
 
 ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
 BOTH = pytest.mark.parametrize("transport", ["stdio", "http"])
@@ -163,6 +164,17 @@ def test_what_a_handler_remembers_and_when_it_only_wants_the_client_back(era: st
         kinds = [sorted(answer["result"].keys() - {"_meta"}) for answer in played.answers]
         assert kinds[:2] == [["requestState", "resultType"]] * 2
         assert kinds[2] == ["inputRequests", "requestState", "resultType"]
+
+
+@ERAS
+@BOTH
+def test_what_is_too_large_to_be_remembered_is_the_handlers_fault(era: str, transport: str) -> None:
+    async def keep(context: Context) -> str:
+        with pytest.raises(FramingError, match="cannot be remembered"):
+            context.remember("x" * DEFAULT_LIMITS.max_bytes)
+        return str(context.remembered)
+
+    assert ask(keep, era, transport, answering()).text == "None"
 
 
 @BOTH

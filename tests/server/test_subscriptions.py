@@ -390,6 +390,15 @@ def test_there_is_a_bound_to_how_many_may_be_open() -> None:
     assert max(memory.get("more subscriptions", 0) for memory in memories) == MAX_OPEN - MAX_SHOWN
 
 
+def test_a_recording_shows_the_first_of_very_many_resources() -> None:
+    uris = [f"file:///{n}" for n in range(MAX_SHOWN + 5)]
+    said = talk(desk(), modern(1, LISTEN, {"notifications": {"resourceSubscriptions": uris}}))
+    memories = [event.detail for event in said.recorder.events if event.kind == "state"]
+    (row,) = memories[0]["subscriptions"]
+    assert row["notifications"] == {"resourceSubscriptions": uris[:MAX_SHOWN]}
+    assert row["more resources"] == 5
+
+
 # How it ends
 
 
