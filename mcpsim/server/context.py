@@ -154,7 +154,7 @@ class Context:
         https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
         """
         if not _is_finite(progress) or not (total is None or _is_finite(total)):
-            raise ValueError(f"progress and total must be finite numbers, not {progress} of {total}.")
+            raise ValueError(f"progress and total must be finite numbers, not {progress!r} of {total!r}.")
         if progress <= self._progress:
             raise ValueError(f"progress must grow: {progress:g} came after {self._progress:g}.")
         self._progress = progress
@@ -607,7 +607,10 @@ def _dotted(capabilities: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{name}.{part}" for part in parts) if parts else (name,)
 
 
-def _is_finite(value: float) -> bool:
+def _is_finite(value: Any) -> bool:
+    # JSON has no number for True, although Python has.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
     try:
         return math.isfinite(value)
     except OverflowError:

@@ -74,10 +74,13 @@ def form_of(schema: Schema | type[BaseModel]) -> dict[str, Any]:
     A model's field that may be None becomes one that may be left out; an enumeration becomes a choice.
 
     Raises:
-        ElicitationSchemaError: there is no JSON Schema for it.
+        ElicitationSchemaError: it is neither, or there is no JSON Schema for it.
     """
     if isinstance(schema, Mapping):
         return dict(schema)
+    given: Any = schema
+    if not (isinstance(given, type) and issubclass(given, BaseModel)):
+        raise ElicitationSchemaError(f"A form is a JSON Schema or a pydantic model class, not {given!r}.")
     try:
         made = schema.model_json_schema(by_alias=True)
     except (PydanticInvalidForJsonSchema, PydanticUserError) as error:

@@ -130,6 +130,23 @@ async def _report_infinity(context: Context) -> str:
 
 
 @ERAS
+@pytest.mark.parametrize(("progress", "total"), [(True, None), (1, True), ("1", None), (None, 2)])
+def test_what_is_no_number_is_not_sent(era: str, progress: Any, total: Any) -> None:
+    server = Server("desk")
+
+    @server.tool()
+    async def report(context: Context) -> str:
+        with pytest.raises(ValueError, match="finite numbers"):
+            await context.report_progress(progress, total)
+        return "refused"
+
+    opened = [] if era == "modern" else opening()
+    said = talk(server, *opened, ask(1, "report", {}, era, progressToken="t"))
+    assert said.answer(1)["result"]["content"][0]["text"] == "refused"
+    assert progress_of(said) == []
+
+
+@ERAS
 def test_the_rule_holds_without_a_token_too(era: str) -> None:
     # Otherwise the fault would show only for clients that want progress.
     said = said_by(era, ask(1, "report", {"values": [2, 1]}, era))

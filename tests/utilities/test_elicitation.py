@@ -471,3 +471,9 @@ def test_a_model_that_has_no_schema_is_refused() -> None:
 
     with pytest.raises(ElicitationSchemaError, match="no JSON Schema"):
         form_of(Strange)
+
+
+@pytest.mark.parametrize("given", [None, 5, "text", [1], int, object()])
+def test_what_is_no_form_is_refused(given: Any) -> None:
+    with pytest.raises(ElicitationSchemaError, match="a JSON Schema or a pydantic model class"):
+        form_of(given)
