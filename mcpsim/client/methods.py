@@ -225,13 +225,23 @@ class Methods(ToolKeeper):
                 callback returned is no answer; the user does not want to answer (modern).
         """
         params = {"name": name, "arguments": dict(arguments or {})}
-        result, _ = await self._ask_in_rounds(
+        result = await self._ask(
             "tools/call",
             params,
             on_progress=on_progress,
             timeout_s=timeout_s,
             reset_on_progress=reset_on_progress,
         )
+        # As in `_ask_in_rounds`, which would be one more function to wait in.
+        if self._asks_for_input(result):
+            result, _ = await self._go_on_in_rounds(
+                "tools/call",
+                params,
+                result,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
         read = self._parse("tools/call", result)
         if self._tools:
             self._check_output(name, result)

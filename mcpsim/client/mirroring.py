@@ -10,7 +10,8 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/tools#output-sch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import CoroutineType
 from typing import Any, Final, NamedTuple, cast
 
 from anyio.abc import TaskGroup
@@ -117,7 +118,7 @@ class ToolKeeper(CachedRequester):
             return ()
         return mirrored_arguments(tool.annotated, cast("Mapping[str, Any]", arguments))
 
-    async def _ask(
+    def _ask(
         self,
         method: str,
         params: Mapping[str, Any] | None,
@@ -125,25 +126,27 @@ class ToolKeeper(CachedRequester):
         on_progress: OnProgress | None = None,
         timeout_s: float | None = None,
         reset_on_progress: bool = False,
-    ) -> dict[str, Any]:
+    ) -> CoroutineType[Any, Any, dict[str, Any]]:
+        # No coroutine of its own: most calls pass through here, and only those with headers stay.
+        def send() -> CoroutineType[Any, Any, dict[str, Any]]:
+            return super(ToolKeeper, self)._ask(
+                method,
+                params,
+                on_progress=on_progress,
+                timeout_s=timeout_s,
+                reset_on_progress=reset_on_progress,
+            )
+
         if method != "tools/call" or not self._mirrors:
-            return await super()._ask(
-                method,
-                params,
-                on_progress=on_progress,
-                timeout_s=timeout_s,
-                reset_on_progress=reset_on_progress,
-            )
+            return send()
+        return self._ask_with_headers(params, send)
 
-        async def send() -> dict[str, Any]:
-            return await super(ToolKeeper, self)._ask(
-                method,
-                params,
-                on_progress=on_progress,
-                timeout_s=timeout_s,
-                reset_on_progress=reset_on_progress,
-            )
-
+    async def _ask_with_headers(
+        self,
+        params: Mapping[str, Any] | None,
+        send: Callable[[], Awaitable[dict[str, Any]]],
+    ) -> dict[str, Any]:
+        """Call a tool; where it wants other headers, look it up and call it once more."""
         call = params or {}
         before = self._rows(call)
         try:

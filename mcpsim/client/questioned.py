@@ -230,8 +230,31 @@ class Questioned(Requester):
             timeout_s=timeout_s,
             reset_on_progress=reset_on_progress,
         )
-        if first.get("resultType") != INPUT_REQUIRED or self.era != "modern":
+        if not self._asks_for_input(first):
             return first, params
+        return await self._go_on_in_rounds(
+            method,
+            params,
+            first,
+            on_progress=on_progress,
+            timeout_s=timeout_s,
+            reset_on_progress=reset_on_progress,
+        )
+
+    def _asks_for_input(self, result: Mapping[str, Any]) -> bool:
+        return result.get("resultType") == INPUT_REQUIRED and self.era == "modern"
+
+    async def _go_on_in_rounds(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        first: dict[str, Any],
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        reset_on_progress: bool = False,
+    ) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
+        """As `_ask_in_rounds`, from the result of the first round on."""
 
         async def send(sent: Mapping[str, Any] | None) -> dict[str, Any]:
             return await self._ask(

@@ -96,13 +96,19 @@ class Requester(Opener):
         """Send a request as a good client does: only what was negotiated, with another version if need be."""
         self._check_negotiated(method)
         try:
-            result = await self.request(
-                method,
-                params,
-                on_progress=on_progress,
-                timeout_s=timeout_s,
-                reset_on_progress=reset_on_progress,
-            )
+            if self._wire is None or self._wire.is_http:
+                result = await self.request(
+                    method,
+                    params,
+                    on_progress=on_progress,
+                    timeout_s=timeout_s,
+                    reset_on_progress=reset_on_progress,
+                )
+            else:
+                # A pipe has no session that could end.
+                result = await self._call(
+                    method, params, on_progress, timeout_s, None, None, reset_on_progress
+                )
         except ProtocolError as error:
             self._change_version(error)
             result = await self.request(
@@ -121,8 +127,10 @@ class Requester(Opener):
     def _check_negotiated(self, method: str) -> None:
         # Both sides must only use capabilities that were negotiated.
         # https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+        if self._phase is not legacy.Phase.OPERATING:
+            return
         row = method_row(method, self.version)
-        if self._phase is not legacy.Phase.OPERATING or row is None or row.declared_by != "server":
+        if row is None or row.declared_by != "server":
             return
         if not declares(self.server_capabilities or {}, row.capability):
             raise McpSimError(f"{method}: the server did not declare {row.capability} in initialize.")
