@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -26,6 +26,9 @@ from mcpsim.server.sessions import ServedSession, Taken, answer_batch
 from mcpsim.server.subscriptions import OpenSubscriptions
 from mcpsim.transports.stdio import LineReader, frame
 from mcpsim.transports.streams import ByteStream, QuickStream, quick
+
+#: How many messages that belong to no request may wait for a client that does not read (legacy).
+MAX_WAITING: Final = 10_000
 
 
 class StdioServing:
@@ -62,6 +65,7 @@ class StdioServing:
         self._subscriptions = OpenSubscriptions(announces=True, changed=self._note_state)
         self._tasks: TaskGroup | None = None
         self._unsent: deque[bytes] = deque()
+        self._loses = False
 
     def end_subscriptions(self, reason: str = "The server ends its subscriptions.") -> int:
         """End all subscriptions of this connection in good order (modern); returns how many.
@@ -118,6 +122,12 @@ class StdioServing:
 
     def _send_unrelated(self, data: bytes) -> None:
         # Whoever tells of a change must not wait for it to be sent; the lines still keep their order.
+        if len(self._unsent) >= MAX_WAITING:
+            if not self._loses:
+                self._scribe.note("Messages are lost: too many wait, and the client does not read.")
+            self._loses = True
+            return
+        self._loses = False
         self._unsent.append(data)
         if len(self._unsent) == 1 and self._tasks is not None:
             self._tasks.start_soon(self._send_waiting, name="server: what belongs to no request")

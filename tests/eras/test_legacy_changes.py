@@ -16,6 +16,7 @@ from talking import (
     call,
     initialize,
     legacy,
+    notes_of,
     opening,
     run,
     talk,
@@ -259,6 +260,35 @@ def test_a_session_can_subscribe_to_so_many_resources_and_no_more() -> None:
     session.unsubscribe("file:///0")
     session.subscribe("file:///one-too-many")
     assert len(session.subscriptions) == MAX_SUBSCRIPTIONS
+
+
+def test_only_so_much_waits_for_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpsim.server.stdio.MAX_WAITING", 5)
+    server, recorder, read = desk(), Recorder(lambda: 0), anyio.Event()
+
+    class Slow(Feed):
+        async def send(self, data: bytes) -> None:
+            if b"updated" in data:
+                await read.wait()
+            await super().send(data)
+
+    feed = Slow([*opening(), legacy(1, "resources/subscribe", {"uri": "file:///a"}), 10.0])
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            serving = StdioServing(server, feed, scribe=Scribe(recorder), tokens=tokens())
+            tasks.start_soon(serving.run)
+            await anyio.sleep(1)
+            for _ in range(100):
+                server.resource_updated("file:///a")
+            await anyio.sleep(1)
+            read.set()
+            await anyio.sleep(1)
+            server.resource_updated("file:///a")
+
+    run(main)
+    assert [value.get("method") for value in feed.values].count(UPDATED) == 6
+    assert sum("Messages are lost" in note for note in notes_of(recorder)) == 1
 
 
 def test_members_of_a_batch_may_set_and_subscribe() -> None:
