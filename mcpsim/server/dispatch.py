@@ -46,6 +46,9 @@ from mcpsim.server.server import Server
 Answer = Response | ErrorResponse
 ANSWERS: Final = (Response, ErrorResponse)
 
+#: How many requests of one connection or session may be in work at the same time.
+MAX_IN_WORK: Final = 10_000
+
 Tokens = Callable[[str], str]
 """Makes an unguessable token for a purpose. In a simulation it comes from the seed."""
 
@@ -169,10 +172,12 @@ class Dispatcher:
         """Enter a request in the table of those in work.
 
         Raises:
-            ProtocolError: -32600, a request with this id is in work already.
+            ProtocolError: -32600, a request with this id is in work already; -32603, too many are.
         """
         if id in self.flights:
             raise ProtocolError(INVALID_REQUEST, f"A request with the id {id!r} is still being worked on.")
+        if len(self.flights) >= MAX_IN_WORK:
+            raise ProtocolError(INTERNAL_ERROR, f"There are {MAX_IN_WORK} requests in work already.")
         self.flights[id] = flight = Flight(id)
         return flight
 

@@ -29,6 +29,8 @@ from mcpsim.transports.streams import ByteStream, QuickStream, quick
 
 #: How many messages that belong to no request may wait for a client that does not read (legacy).
 MAX_WAITING: Final = 10_000
+#: How many answers may wait for a client that does not read, before nothing more is read of it either.
+MAX_UNWRITTEN: Final = 10_000
 
 
 class StdioServing:
@@ -66,6 +68,8 @@ class StdioServing:
         self._tasks: TaskGroup | None = None
         self._unsent: deque[bytes] = deque()
         self._loses = False
+        self._unwritten = 0
+        self._written = anyio.Event()
 
     def end_subscriptions(self, reason: str = "The server ends its subscriptions.") -> int:
         """End all subscriptions of this connection in good order (modern); returns how many.
@@ -107,6 +111,9 @@ class StdioServing:
                     break
                 taken = lines.feed(chunk)
                 for line in taken:
+                    while self._unwritten >= MAX_UNWRITTEN:
+                        self._written = anyio.Event()
+                        await self._written.wait()
                     await self._take(tasks, line, alone=len(taken) == 1)
             leftover = lines.finish()
             if leftover:
@@ -142,11 +149,15 @@ class StdioServing:
             await self._write(write_answer(answer, self._scribe))
 
     async def _write(self, data: bytes) -> None:
+        self._unwritten += 1
         try:
             await self._send(data)
         except ConnectionClosed:
             # The reading side will notice as well, and end the connection.
             self._scribe.note("An answer could not be sent: nobody reads any more.")
+        finally:
+            self._unwritten -= 1
+            self._written.set()
 
     async def _take(self, tasks: TaskGroup, line: bytes | FramingError, *, alone: bool) -> None:
         if isinstance(line, FramingError):

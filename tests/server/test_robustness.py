@@ -24,6 +24,7 @@ from talking import (
     notification,
     opening,
     run,
+    talk,
     tokens,
 )
 
@@ -207,6 +208,49 @@ def test_any_lines_and_cancellations(era: str, content: list[bytes], cancelled: 
     assert answered(feed.values) <= expected
     missing = expected - answered(feed.values)
     assert set(missing) <= {key(id) for id in cancelled}
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_so_many_requests_may_be_in_work_and_no_more(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpsim.server.dispatch.MAX_IN_WORK", 3)
+    server, ask = Server("desk"), modern if era == "modern" else legacy
+
+    @server.tool()
+    async def wait() -> str:
+        await anyio.sleep(1)
+        return "done"
+
+    lines = [ask(n, "tools/call", call("wait")) for n in range(5)]
+    said = talk(
+        server, *([] if era == "modern" else opening()), *lines, 2.0, ask(9, "tools/call", call("wait"))
+    )
+    refused = [n for n in (*range(5), 9) if "error" in said.answer(n)]
+    assert refused == [3, 4]
+    assert said.answer(3)["error"]["code"] == -32603
+
+
+def test_a_client_that_asks_and_never_reads_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpsim.server.stdio.MAX_UNWRITTEN", 3)
+    taken: list[int] = []
+
+    class Unread(Feed):
+        async def receive(self) -> bytes:
+            await anyio.sleep(0.01)
+            taken.append(len(self.sent))
+            return await super().receive()
+
+        async def send(self, data: bytes) -> None:
+            await anyio.sleep(5)
+            await super().send(data)
+
+    feed = Unread([modern(n, "tools/list") for n in range(20)])
+
+    async def main() -> None:
+        await StdioServing(desk("modern"), feed, scribe=Scribe(None), tokens=tokens()).run()
+
+    run(main)
+    assert 3 <= taken.count(0) <= 5
+    assert sorted(value["id"] for value in feed.values) == list(range(20))
 
 
 def test_a_line_beyond_the_limit_is_refused_and_the_next_one_read() -> None:
