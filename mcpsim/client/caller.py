@@ -83,7 +83,7 @@ class Caller:
         self._wire, self._scribe, self._tasks = wire, scribe, tasks
         self._inbox = Inbox(self, scribe)
         wire.keep_session(self.era == "legacy")
-        wire.start(tasks, self._inbox.take)
+        wire.start(tasks, self._inbox.take, self._inbox.settle)
 
     def _attached_wire(self) -> Wire:
         if self._wire is None:

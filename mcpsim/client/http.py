@@ -19,7 +19,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, SessionEnded
+from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, SessionEnded, Settle
 from mcpsim.errors import ConnectionClosed, FramingError, McpSimError, UnexpectedResponse
 from mcpsim.messages.envelopes import show_text
 from mcpsim.recording.scribe import Scribe
@@ -92,7 +92,7 @@ class HttpWire:
         if not keep:
             self.session_id = ""
 
-    def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
+    def start(self, tasks: TaskGroup, deliver: Deliver, settle: Settle) -> None:
         self._deliver = deliver
         self._tasks = tasks
 

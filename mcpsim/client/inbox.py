@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol, TypeGuard
 
 from mcpsim.client.wire import Answer, Arrived, Pending
@@ -20,6 +21,7 @@ from mcpsim.messages import (
     Response,
     is_progress_token,
     read_batch,
+    read_message,
 )
 from mcpsim.recording.scribe import Scribe
 
@@ -151,6 +153,20 @@ class Inbox:
             await self._take_batch(arrived, exchange)
         return arrived
 
+    def settle(self, data: bytes) -> Callable[[], None] | None:
+        """What becomes of most answers on a pipe, the same as by `take`; None for whatever else it is."""
+        try:
+            answer = read_message(data)
+        except MalformedMessage:
+            return None
+        if not isinstance(answer, ANSWERS) or answer.id is None:
+            return None
+        waiting = self._waiting_for(answer.id)
+        return partial(waiting[-1].settle, answer) if waiting else None
+
+    def _waiting_for(self, id: RequestId) -> list[Pending]:
+        return [one for one in self._pending.get(id, ()) if one.awaits(id)]
+
     async def _take_batch(self, batch: Batch, exchange: Pending | None) -> None:
         async def send(answers: Sequence[Answer]) -> None:
             await self._reply(*answers, batch=True)
@@ -187,7 +203,7 @@ class Inbox:
             elif exchange is None:
                 self._scribe.note(f"An error that names no request: {answer.code} {answer.message}")
             return
-        waiting = [one for one in self._pending.get(answer.id, ()) if one.awaits(answer.id)]
+        waiting = self._waiting_for(answer.id)
         if not waiting:
             self._scribe.note(f"Ignored: an answer to #{answer.id}, for which nobody waits.")
         elif exchange is None:

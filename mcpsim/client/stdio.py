@@ -5,10 +5,13 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import anyio
 from anyio.abc import TaskGroup
 
-from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, answers_in
+from mcpsim.client.wire import CLOSE_TIMEOUT_S, Arrived, Deliver, Pending, Settle, answers_in
 from mcpsim.errors import ConnectionClosed, FramingError
 from mcpsim.messages import Batch, ErrorResponse, Response
 from mcpsim.recording.scribe import Scribe
@@ -37,6 +40,7 @@ class StdioWire:
         self._failure: Exception | None = None
         self._ended = anyio.Event()
         self._reading = anyio.CancelScope()
+        self._lines = LineReader()
 
     def keep_session(self, keep: bool) -> None:
         """On stdio the process is the session."""
@@ -44,7 +48,9 @@ class StdioWire:
     async def stand(self, headers: Headers) -> None:
         """On stdio everything comes on one pipe."""
 
-    def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
+    def start(self, tasks: TaskGroup, deliver: Deliver, settle: Settle) -> None:
+        if self._quick is not None:
+            self._quick.take_at_once(partial(self._look, settle))
         tasks.start_soon(self._read, deliver, name="client: read")
 
     async def _read(self, deliver: Deliver) -> None:
@@ -55,7 +61,7 @@ class StdioWire:
             self._ended.set()
 
     async def _read_lines(self, deliver: Deliver) -> None:
-        lines = LineReader()
+        lines = self._lines
         ended = ConnectionClosed("The server closed the connection before it answered.")
         with self._reading:
             while True:
@@ -77,6 +83,11 @@ class StdioWire:
         self._failure = ended
         for pending in tuple(self._waiting):
             pending.fail(ended)
+
+    def _look(self, settle: Settle, chunk: bytes) -> Callable[[], None] | None:
+        # Raw bytes want to see everything that comes.
+        line = None if self._raw else self._lines.only_line(chunk)
+        return None if line is None else settle(line)
 
     async def _take(self, deliver: Deliver, line: bytes | FramingError) -> None:
         if isinstance(line, FramingError):

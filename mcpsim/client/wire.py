@@ -113,6 +113,10 @@ def answers_in(arrived: Iterable[Arrived]) -> Iterator[Answer]:
 
 Deliver = Callable[[bytes, Pending | None], Awaitable[Arrived]]
 
+Settle = Callable[[bytes], Callable[[], None] | None]
+"""What settles the request that a message on a pipe answers, without any waiting; None where it is no answer
+that somebody waits for. Until it is called nothing has happened."""
+
 
 class Wire(Protocol):
     """A transport binding, seen from the client."""
@@ -131,8 +135,9 @@ class Wire(Protocol):
         """Whether to take session ids and send them back (legacy); does nothing on stdio."""
         ...
 
-    def start(self, tasks: TaskGroup, deliver: Deliver) -> None:
-        """Begin to read. `deliver` takes each message, with the request whose exchange it came on (HTTP)."""
+    def start(self, tasks: TaskGroup, deliver: Deliver, settle: Settle) -> None:
+        """Begin to read. `deliver` takes each message, with the request whose exchange it came on (HTTP);
+        `settle` does the same with most answers on a pipe."""
         ...
 
     async def stand(self, headers: Headers) -> None:

@@ -1,13 +1,11 @@
 """The in-process pair: bytes from a client to a server and back, with latency and faults, recorded.
 
-The link carries bytes, not messages: a broken frame is possible and arrives as it is. A receiver waits on a
-future of asyncio: an event of anyio takes longer than all the rest of the way. Nothing else is known here of
-the loop; a clock in whole microseconds is handed in.
+The link carries bytes, not messages: a broken frame is possible and arrives as it is. Nothing is known here
+of the loop; a clock in whole microseconds is handed in.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections import deque
@@ -27,7 +25,8 @@ from mcpsim.recording.frames import message_bytes
 from mcpsim.recording.recorder import Recorder
 from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, FaultPlan, Reorder
 from mcpsim.transports.http import EVENT_STREAM_TYPE, HttpHead, HttpRequest
-from mcpsim.transports.streams import HttpReply
+from mcpsim.transports.streams import HttpReply, Look
+from mcpsim.transports.wakeup import Bell
 
 # How many messages a direction takes in one moment before it makes the sender give control back: a handler
 # that sends for ever would otherwise never do it.
@@ -186,6 +185,7 @@ class Pipe:
         cut: called when a fault breaks the connection.
         double: called when a fault doubles an HTTP request.
         orphan: the head of an event stream whose first event does not arrive first: the head does.
+        look: what the receiver can take without being woken; see `QuickStream.take_at_once`.
     """
 
     wiring: Wiring
@@ -197,12 +197,13 @@ class Pipe:
     cut: Callable[[], None] | None = None
     double: Callable[[Parcel], None] | None = None
     orphan: HttpHead | None = None
+    look: Look | None = None
     keys: Keys = field(default_factory=Keys)
     _parcels: deque[Parcel] = field(default_factory=deque[Parcel])
     _last_due_us: int = 0
     _moment_us: int = 0
     _burst: int = 0
-    _wake: asyncio.Future[None] | None = None
+    _bell: Bell = field(default_factory=Bell)
     _alarm: Alarm | None = None
     _finished: bool = False
     _broken: str = ""
@@ -240,16 +241,27 @@ class Pipe:
         due_us = now_us + wiring.travel_us(self.label, key)
         if wiring.plan:
             self._put_with_faults(Parcel(due_us, frame, data, head))
-        elif last and self._wake is not None and due_us == now_us and self._is_next(now_us):
-            # Nobody else can run before the receiver: it needs no alarm.
-            self._last_due_us = due_us
-            self._parcels.append(Parcel(due_us, frame, data, head))
-            self._ring()
+        elif last and due_us == now_us and self._bell.is_awaited() and self._is_next(now_us):
+            self._hand_over(now_us, frame, data, head)
         else:
             self._enqueue(Parcel(due_us, frame, data, head))
 
     def _is_next(self, now_us: int) -> bool:
         return not self._parcels and self._last_due_us <= now_us and self.wiring.is_quiet()
+
+    def _hand_over(self, now_us: int, frame: int, data: bytes, head: HttpHead | HttpRequest | None) -> None:
+        """Let a frame arrive for which nobody else can run before the receiver: that needs no alarm."""
+        self._last_due_us = now_us
+        take = None if self.look is None else self.look(data)
+        if take is None:
+            self._parcels.append(Parcel(now_us, frame, data, head))
+            self._bell.ring()
+            return
+        self._burst = 0
+        self.wiring.recorder.delivered(
+            frame, self.receiver, self.sender, connection=self.connection, exchange=self.exchange
+        )
+        take()
 
     def _body(self, data: bytes, head: HttpHead | HttpRequest | None) -> bytes:
         return message_bytes(data, None if head is None else plain_head(head), http=self.exchange > 0)
@@ -364,7 +376,7 @@ class Pipe:
                 if frame:
                     self._lose(frame, why)
         self._parcels.clear()
-        self._ring()
+        self._bell.ring()
 
     @property
     def is_empty(self) -> bool:
@@ -393,12 +405,12 @@ class Pipe:
                 raise ConnectionClosed(f"The connection is gone: {self._broken}.")
             if self._parcels and self._parcels[0].due_us <= self.wiring.clock():
                 break
-            self._wake = asyncio.get_running_loop().create_future()
+            ring = self._bell.next_ring()
             self._wake_in_time()
             try:
-                await self._wake
+                await ring
             finally:
-                self._wake = None
+                self._bell.heard()
                 if self._alarm is not None:
                     self._alarm.cancel()
                     self._alarm = None
@@ -430,21 +442,15 @@ class Pipe:
 
     def _wake_in_time(self) -> None:
         """Let the reader, if there is one, wake when the first thing on its way arrives."""
-        if self._wake is None:
-            return
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        if self._parcels:
+        if self._parcels and self._bell.is_awaited():
             self._alarm = self.wiring.set_alarm(self._parcels[0].due_us, self._ring_alarm)
 
     def _ring_alarm(self) -> None:
         self._alarm = None
-        self._ring()
-
-    def _ring(self) -> None:
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
+        self._bell.ring()
 
     def _lose(self, frame: int, why: str) -> None:
         self.wiring.recorder.dropped(
@@ -500,6 +506,9 @@ class End:
             return False
         pipe.put(data, last=True)
         return True
+
+    def take_at_once(self, look: Look) -> None:
+        self.incoming.look = look
 
     def is_quiet(self) -> bool:
         return self.incoming.is_empty and self.incoming.wiring.is_quiet()

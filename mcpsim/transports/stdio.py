@@ -54,14 +54,9 @@ class LineReader:
         A line of more than `max_bytes` gives one FramingError, as soon as it is too long, and the rest
         of it is thrown away. The work is in proportion to the bytes, also when they come one by one.
         """
-        size = len(chunk)
-        if (
-            size
-            and chunk.find(b"\n") == size - 1 <= self._max_bytes
-            and not (self._buffer or self._discarding)
-        ):
-            # By far the most common: the chunk is one line.
-            return [chunk[:-2] if chunk.endswith(b"\r\n") else chunk[:-1]]
+        line = self.only_line(chunk)
+        if line is not None:
+            return [line]
         lines: list[bytes | FramingError] = []
         first, *others = chunk.split(b"\n")
         if not others:
@@ -77,6 +72,16 @@ class LineReader:
                 self._end_line(lines)
         self._append(others[-1], lines)
         return lines
+
+    def only_line(self, chunk: bytes) -> bytes | None:
+        """The line that a chunk is, where it is exactly one; by far the most are. Nothing is taken in.
+
+        None: it is something else, or comes after the beginning of a line.
+        """
+        end = len(chunk) - 1
+        if end < 0 or chunk.find(b"\n") != end or end > self._max_bytes or self._buffer or self._discarding:
+            return None
+        return chunk[:-2] if chunk.endswith(b"\r\n") else chunk[:-1]
 
     def finish(self) -> bytes:
         """Say that the stream has ended; give the bytes of a last line that has no newline, or `b""`.

@@ -25,11 +25,22 @@ class ByteStream(Protocol):
         ...
 
 
+Look = Callable[[bytes], Callable[[], None] | None]
+"""Looks at bytes that are about to arrive, and changes nothing; returns what takes them, or None."""
+
+
 class QuickStream(ByteStream, Protocol):
     """A byte stream that can tell more: the one of a simulation. With it a call takes half the time."""
 
     def send_now(self, data: bytes) -> bool:
         """Send without waiting; False, and nothing is sent, where `send` would have to wait or to raise."""
+        ...
+
+    def take_at_once(self, look: Look) -> None:
+        """Let `look` take what arrives in place of `receive`, where nothing else can happen in between.
+
+        It is asked only while somebody waits in `receive`, whom it spares being woken.
+        """
         ...
 
     def is_quiet(self) -> bool:

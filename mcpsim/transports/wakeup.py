@@ -7,8 +7,39 @@ Like the loop under it this is for asyncio, and for one task at a time.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 import anyio
+
+
+class Bell:
+    """Rings for the one task that waits at the moment, any number of times; nobody hears a ring too early.
+
+    A future of asyncio for each wait: an event of anyio takes longer than all the rest of a frame's way.
+    """
+
+    __slots__ = ("_future",)
+
+    def __init__(self) -> None:
+        self._future: asyncio.Future[None] | None = None
+
+    def next_ring(self) -> Awaitable[None]:
+        """What to await. Whoever has awaited it says `heard`, also where the wait was cancelled."""
+        self._future = future = asyncio.get_running_loop().create_future()
+        return future
+
+    def heard(self) -> None:
+        """Nobody waits any more."""
+        self._future = None
+
+    def is_awaited(self) -> bool:
+        """Whether somebody waits, and is neither rung for nor cancelled yet."""
+        return self._future is not None and not self._future.done()
+
+    def ring(self) -> None:
+        """Wake who waits."""
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
 
 
 class Wakeup:
