@@ -102,8 +102,7 @@ class _Reader:
         except (ValueError, RecursionError) as error:
             yield Fault(frame.number, NOT_A_MESSAGE, str(error))
             return
-        # Whoever says the first thing that can be read on a connection is the client.
-        self._clients.setdefault(frame.connection, frame.sender)
+        self._clients.setdefault(frame.connection, self._client_of(frame, value))
         members = value if isinstance(value, list) else [value]
         if frame.arrived_data != frame.data:
             self._remember_what_arrived(frame)
@@ -113,6 +112,13 @@ class _Reader:
             name, why = self._check(frame, member)
             if why:
                 yield Fault(frame.number, name, why)
+
+    @staticmethod
+    def _client_of(frame: Frame, value: Any) -> str:
+        """Who is the client of the two, from the first thing that can be read: on HTTP who sends the request,
+        on a pipe who asks or tells first. Until then a server only says that it cannot read something."""
+        asks = "method" in (frame.head or {}) if frame.is_http else isinstance(value, list) or _asks(value)
+        return frame.sender if asks else frame.receiver
 
     def _remember_what_arrived(self, frame: Frame) -> None:
         """A fault changed a request on the way: its receiver answers what it got."""
@@ -203,6 +209,10 @@ class _Reader:
         lines = (frame.head or {}).get("headers", [])
         named = next((value for name, value in lines if name.lower() == "mcp-protocol-version"), "")
         return named if named in HANDSHAKE_PROTOCOL_VERSIONS else MODERN_PROTOCOL_VERSIONS[-1]
+
+
+def _asks(value: Any) -> bool:
+    return isinstance(value, dict) and "method" in value
 
 
 def _key(connection: int, party: str, id: Any) -> Key:
