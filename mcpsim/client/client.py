@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 
@@ -14,7 +14,7 @@ from mcpsim.client.methods import OnLog, check_log_level
 from mcpsim.client.wire import Wire
 from mcpsim.eras import legacy
 from mcpsim.eras.capabilities import check_extensions
-from mcpsim.eras.revisions import ClientEra, era_of
+from mcpsim.eras.revisions import ClientEra, check_era, era_of
 from mcpsim.recording.scribe import Scribe
 from mcpsim.utilities.caching import Cache
 
@@ -59,12 +59,17 @@ class Client(Listener):
         sampling_tools, sampling_context: whether `sample` can use tools, and context of servers.
         max_rounds: how often a modern server may ask for input before it has to answer a request.
 
+    Attributes:
+        notifications: what the server sent without being asked, in order, for the length of a run.
+        on_notification: None, or a function that is called with each of these; a story may set it. It must
+            not wait for the server.
+
     The callbacks may be plain or async functions. What they can answer is declared to servers. A legacy
     server's requests are answered in tasks of their own, which the server may cancel.
 
     Raises:
-        ValueError: `protocol_version` is not a revision of the era, there is no such log level, an extension
-            has a name that it may not have, or a root is no `file://` URI.
+        ValueError: there is no such era or log level, `protocol_version` is not a revision of the era, an
+            extension has a name that it may not have, or a root is no `file://` URI.
     """
 
     def __init__(
@@ -93,8 +98,13 @@ class Client(Listener):
         sampling_context: bool = False,
         max_rounds: int = MAX_ROUNDS,
     ) -> None:
-        if protocol_version is not None and era != "auto" and era_of(protocol_version) not in (era, None):
-            raise ValueError(f"{protocol_version} is not a version of the {era} era.")
+        check_era(era, get_args(ClientEra))
+        if protocol_version is not None and era != "auto":
+            its_era = era_of(protocol_version)
+            if its_era not in (era, None):
+                raise ValueError(
+                    f"{protocol_version} is not a version of the {era} era: Client(era={its_era!r}, ...)."
+                )
         check_log_level(log_level)
         check_extensions(capabilities or {})
         super().__init__(

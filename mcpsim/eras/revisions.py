@@ -36,6 +36,16 @@ def era_of(revision: str) -> Era | None:
     return "modern" if revision in MODERN_REVISIONS else None
 
 
+def check_era(era: str, eras: tuple[str, ...]) -> None:
+    """Check that an era is one of those that there are for a peer.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if era not in eras:
+        raise ValueError(f"era must be one of {', '.join(eras)}, not {era!r}.")
+
+
 def supported_by(era: ServerEra) -> tuple[str, ...]:
     """The revisions of a server of this era, the newest first."""
     revisions = {

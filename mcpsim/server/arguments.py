@@ -16,6 +16,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 
 from mcpsim.errors import RegistrationError, ToolError
 from mcpsim.messages import write_json
+from mcpsim.server.context import Context
 from mcpsim.server.faults import shortened
 from mcpsim.server.handlers import CONTEXT_PARAMETER, hints_of
 
@@ -55,6 +56,11 @@ class HintedArguments:
         for parameter in parameters.values():
             if parameter.name == CONTEXT_PARAMETER:
                 continue
+            if hints.get(parameter.name) is Context:
+                raise RegistrationError(
+                    f"Tool {name!r}: the parameter that gets the Context has the name "
+                    f"{CONTEXT_PARAMETER!r}, not {parameter.name!r}."
+                )
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise RegistrationError(
                     f"Tool {name!r}: without an input_schema, nothing tells what {parameter} may be."

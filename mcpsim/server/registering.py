@@ -50,7 +50,9 @@ class Registering(Offer):
         Raises:
             RegistrationError: the name is taken or not usable, or a schema is not valid, or its
                 `x-mcp-header` annotations break a rule.
+            TypeError: the decorator stands without parentheses.
         """
+        _check_called("tool()", name)
 
         def register(handler: Handler) -> Handler:
             tool = tool_from_function(
@@ -107,8 +109,10 @@ class Registering(Offer):
 
         Raises:
             RegistrationError: the URI is taken or none, or the function cannot be called without arguments.
+            TypeError: the decorator stands without parentheses.
             ValueError: a hint for caches is out of its range.
         """
+        _check_called('resource("scheme://path")', uri)
         hints = _hints(ttl_ms, cache_scope)
 
         def register(handler: Handler) -> Handler:
@@ -159,8 +163,10 @@ class Registering(Offer):
 
         Raises:
             RegistrationError: the template is taken or none, or does not fit the function's parameters.
+            TypeError: the decorator stands without parentheses.
             ValueError: a hint for caches is out of its range.
         """
+        _check_called('resource_template("scheme://{variable}")', uri_template)
         hints = _hints(ttl_ms, cache_scope)
 
         def register(handler: Handler) -> Handler:
@@ -210,7 +216,9 @@ class Registering(Offer):
 
         Raises:
             RegistrationError: the name is taken or not usable, or a parameter cannot be an argument.
+            TypeError: the decorator stands without parentheses.
         """
+        _check_called("prompt()", name)
 
         def register(handler: Handler) -> Handler:
             prompt = prompt_from_function(
@@ -226,6 +234,12 @@ class Registering(Offer):
             return handler
 
         return register
+
+
+def _check_called(right: str, given: object) -> None:
+    """Without parentheses Python calls the decorator with the function, and nothing would be registered."""
+    if callable(given):
+        raise TypeError(f"This decorator needs parentheses: @server.{right}.")
 
 
 def _hints(ttl_ms: int | None, cache_scope: str | None) -> Hints:

@@ -205,6 +205,10 @@ def resource_from_function(
     """
     whose = f"Resource {uri!r}"
     if not is_uri(uri):
+        if "{" in uri:
+            raise RegistrationError(
+                f"{whose}: a URI has no variables; a template has them: @server.resource_template(...)."
+            )
         raise RegistrationError(f"{whose}: this is no URI by RFC 3986: a scheme, a colon, and so on.")
     parameters = parameters_of(whose, handler)
     for parameter in parameters.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcpsim.eras.modern import Route
 from mcpsim.eras.revisions import (
@@ -11,6 +11,7 @@ from mcpsim.eras.revisions import (
     LEGACY_REVISIONS,
     MODERN_REVISIONS,
     ServerEra,
+    check_era,
     known_members,
     supported_by,
 )
@@ -87,6 +88,7 @@ class Server(Registering):
         state_key: bytes | None = None,
         authorise: Callable[[str, str], bool] | None = None,
     ) -> None:
+        check_era(era, get_args(ServerEra))
         check_hints(ttl_ms, cache_scope)
         if page_size is not None and page_size < 1:
             raise ValueError(f"page_size must be 1 or more, or None, not {page_size}.")

@@ -58,7 +58,8 @@ def simulate(
     Args:
         story: an async function that plays the client's part. It is called with the client, or with each
             client in order where there are several. Where it takes a keyword-only argument `host`, that is
-            what the host program can do: start a server process again (see `Host`).
+            what the host program can do: start a server process again (see
+            `mcpsim.simulation.world.Host`).
         server: the server; it may serve many runs.
         client: the client's description; or several by the name of their lane; None for a plain one.
         transport: `Stdio()` or `StreamableHttp()`, with latency; by default the first, and the second where
@@ -78,6 +79,7 @@ def simulate(
 
     Raises:
         Deadlock, Stuck, RealWorldCall: the simulation cannot go on; the text says why.
+        TypeError: an argument is not of its kind, or the story returns a call that it did not await.
         ValueError: the arguments do not go together, as a gateway on stdio; the text says why.
         Exception: whatever the story raises, unless `check` is false.
     """
@@ -101,6 +103,41 @@ def simulate(
     if check and run.error is not None:
         raise run.error
     return run
+
+
+def _check_story(story: object) -> None:
+    if inspect.iscoroutine(story):
+        story.close()
+        raise TypeError(f"Give the story itself, without calling it: simulate({story.__name__}, ...).")
+    if not callable(story):
+        raise TypeError(f"A story is an async function, not {_kind(story)}.")
+    if inspect.isgeneratorfunction(story) or inspect.isasyncgenfunction(story):
+        raise TypeError(f"{title_of(story)!r} is a generator. A story is an async function without yield.")
+
+
+def _check_kinds(server: object, client: object, transport: object, gateway: object, faults: object) -> None:
+    """What is given in the wrong form would otherwise fail deep inside, with a text about something else."""
+    if not isinstance(server, Server):
+        raise TypeError(f"server must be a Server, such as Server('desk'), not {_kind(server)}.")
+    clients = cast("Mapping[str, object]", client) if isinstance(client, Mapping) else {CLIENT_LANE: client}
+    for one in clients.values():
+        if one is not None and not isinstance(one, Client):
+            raise TypeError(
+                "client must be a Client, or several by the name of their lane, such as "
+                f"{{'ann': Client(), 'bob': Client()}}, not {_kind(one)}."
+            )
+    if transport is not None and not isinstance(transport, (Stdio, StreamableHttp)):
+        raise TypeError(f"transport must be Stdio() or StreamableHttp(), not {_kind(transport)}.")
+    if gateway is not None and not isinstance(gateway, Gateway):
+        raise TypeError(f"gateway must be a Gateway(), not {_kind(gateway)}.")
+    if not isinstance(faults, Sequence) or not all(
+        isinstance(one, Fault) for one in cast("Sequence[object]", faults)
+    ):
+        raise TypeError(f"faults must be a list of faults, such as [Drop('tools/call')], not {faults!r}.")
+
+
+def _kind(thing: object) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.40}"
 
 
 class Simulation:
@@ -129,11 +166,9 @@ class Simulation:
     ) -> None:
         if client is not None and era is not None:
             raise ValueError("Say the era in the client's description: Client(era=...).")
+        _check_story(story)
+        _check_kinds(server, client, transport, gateway, faults)
         described = client if client is not None else Client(era=era or "modern")
-        if inspect.isgeneratorfunction(story) or inspect.isasyncgenfunction(story):
-            raise TypeError(
-                f"{title_of(story)!r} is a generator. A story is an async function without yield."
-            )
         named = described if isinstance(described, Mapping) else {CLIENT_LANE: described}
         self._clients = {lane: one.fresh() for lane, one in named.items()}
         if transport is None:
@@ -323,6 +358,12 @@ class Simulation:
             value = self._story(*clients, **self._beside(world))
             if inspect.isawaitable(value):
                 value = await value
+            if inspect.iscoroutine(value):
+                value.close()
+                raise TypeError(
+                    f"The story returned {value.__qualname__}(...), which never ran: an `await` is missing "
+                    "before it."
+                )
         except Exception as error:
             self._told = _Told(error=error)
         else:

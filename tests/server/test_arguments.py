@@ -547,6 +547,20 @@ def test_the_context_is_not_an_argument() -> None:
     assert said.answer(2)["result"]["content"][0]["text"] == "tools/call 1"
 
 
+def test_the_context_under_another_name_is_refused() -> None:
+    def hinted(ctx: Context, value: int = 1) -> str:
+        return f"{ctx.method} {value}"
+
+    with pytest.raises(RegistrationError, match="has the name 'context', not 'ctx'"):
+        Server("desk").tool()(hinted)
+
+
+@pytest.mark.parametrize("decorator", ["tool", "resource", "resource_template", "prompt"])
+def test_a_decorator_without_parentheses(decorator: str) -> None:
+    with pytest.raises(TypeError, match=rf"needs parentheses: @server\.{decorator}\("):
+        getattr(Server("desk"), decorator)(takes)
+
+
 # Many faults, and large ones
 
 

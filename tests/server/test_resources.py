@@ -277,6 +277,7 @@ def wants(needed: str) -> str:
     ("declare", "match"),
     [
         (lambda server: server.resource("no uri")(lambda: ""), "no URI by RFC 3986"),
+        (lambda server: server.resource("a://{b}")(lambda b: ""), "@server.resource_template"),
         (lambda server: server.resource("a://b c")(lambda: ""), "no URI by RFC 3986"),
         (lambda server: server.resource("a://ü")(lambda: ""), "no URI by RFC 3986"),
         (lambda server: server.resource("a://b")(wants), "needs 'needed', and nothing gives it"),

@@ -6,12 +6,14 @@ import asyncio
 import gc
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
 
 import anyio
 import pytest
 
-from mcpsim import Server, StreamableHttp, simulate
+from mcpsim import Client, Drop, Gateway, Server, StreamableHttp, simulate
 from mcpsim.errors import Stuck
 
 NEVER_ENDS = """
@@ -129,3 +131,48 @@ def test_a_generator_is_no_story() -> None:
     for story in (asks, asks_slowly):
         with pytest.raises(TypeError, match="is a generator"):
             simulate(story, server=Server("desk"))
+
+
+def test_a_story_that_was_called_already() -> None:
+    async def story(client: Any) -> None: ...
+
+    with pytest.raises(TypeError, match=r"without calling it: simulate\(story, ...\)"):
+        simulate(cast("Any", story(None)), server=Server("desk"))
+    with pytest.raises(TypeError, match="A story is an async function, not 3"):
+        simulate(cast("Any", 3), server=Server("desk"))
+
+
+def test_an_await_that_is_missing_at_the_end() -> None:
+    async def story(client: Any) -> Any:
+        return client.list_tools()
+
+    with pytest.raises(TypeError, match=r"list_tools\(...\), which never ran: an `await` is missing"):
+        simulate(story, server=Server("desk"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"server": Server}, "not the class Server"),
+        ({"server": "desk"}, "not 'desk'"),
+        ({"client": "ann"}, "client must be a Client"),
+        ({"client": [Client(), Client()]}, "by the name of their lane"),
+        ({"client": {"ann": Client}}, "not the class Client"),
+        ({"transport": "http"}, r"transport must be Stdio\(\) or StreamableHttp\(\), not 'http'"),
+        ({"transport": StreamableHttp}, "not the class StreamableHttp"),
+        ({"gateway": Gateway}, r"gateway must be a Gateway\(\), not the class Gateway"),
+        ({"faults": Drop("tools/call")}, "faults must be a list"),
+        ({"faults": ["drop"]}, "faults must be a list"),
+    ],
+)
+def test_arguments_of_another_kind(arguments: Mapping[str, Any], why: str) -> None:
+    async def story(client: Any) -> None: ...
+
+    with pytest.raises(TypeError, match=why):
+        simulate(story, **{"server": Server("desk"), **arguments})
+
+
+def test_an_era_that_is_not_there() -> None:
+    for peer in (Client, partial(Server, "desk")):
+        with pytest.raises(ValueError, match="era must be one of legacy, modern, "):
+            peer(era=cast("Any", "new"))
