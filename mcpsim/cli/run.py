@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, get_args
 
@@ -18,7 +19,7 @@ from mcpsim.transports.link import Stdio, StreamableHttp
 
 
 def _declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("story", choices=STORIES, metavar="STORY", help="a name from `mcpsim stories`")
+    parser.add_argument("story", type=_story, metavar="STORY", help="a name from `mcpsim stories`")
     parser.add_argument(
         "--era", choices=get_args(ClientEra), help="the client's era (default: the story's first)"
     )
@@ -40,6 +41,14 @@ def _declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="FILE", help="write to a file, and print nothing")
 
 
+def _story(text: str) -> str:
+    if text not in STORIES:
+        near = get_close_matches(text, STORIES, n=3)
+        meant = f"; perhaps {' or '.join(near)}" if near else ""
+        raise argparse.ArgumentTypeError(f"there is no story {text!r}{meant}. `mcpsim stories` lists them")
+    return text
+
+
 def _seed(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
@@ -53,6 +62,11 @@ def _fault(text: str) -> Fault:
             f"kinds are {', '.join(FAULTS)}"
         )
     return FAULTS[kind](message, nth=int(nth or "1"))
+
+
+def _words(fault: Fault) -> str:
+    nth = f":{fault.nth}" if fault.nth != 1 else ""
+    return f"{type(fault).__name__.lower()}:{fault.message}{nth}"
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -78,6 +92,8 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.buffer.flush()
     except OSError as error:
         raise McpSimError(f"The run cannot be written: {error}") from error
+    for fault in run.unused_faults:
+        print(f"The fault {_words(fault)} changed nothing.", file=sys.stderr)
     if run.error is not None:
         print(f"The story ended in {type(run.error).__name__}: {run.error}", file=sys.stderr)
         return 1

@@ -250,6 +250,22 @@ def test_run_with_another_seed_is_still_reproducible(tmp_path: Path) -> None:
     assert Recording.from_jsonl(a).header["seed"] == 7
 
 
+def test_a_fault_that_changes_nothing_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "first-call", "--fault", "drop:tools/cal", "--fault", "delay:tools/list:9"]) == 0
+    err = capfd.readouterr().err
+    assert "The fault drop:tools/cal changed nothing." in err
+    assert "The fault delay:tools/list:9 changed nothing." in err
+
+
+def test_a_story_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, said in (("frist-call", "perhaps first-call"), ("q", "`mcpsim stories` lists them")):
+        with pytest.raises(SystemExit):
+            main(["run", word])
+        err = capsys.readouterr().err
+        assert f"there is no story {word!r}" in err
+        assert said in err
+
+
 @pytest.mark.parametrize(
     "fault", ["drop", "drop:", "lose:tools/call", "drop:tools/call:0", "drop:tools/call:x"]
 )
