@@ -42,6 +42,9 @@ async def serve_http(
         async with serve_http(server) as url:
             ...
 
+    The block must not hold up its event loop: the server answers on it. So `record` has to go to a thread,
+    `await asyncio.to_thread(record, story, url=url)`; or use `connect_http`.
+
     At the end of the block subscriptions and sessions are ended, requests in work may finish, and the port
     is free again.
 

@@ -42,6 +42,7 @@ def record(
 
     The story is the same that `simulate` plays: it gets the connected client. It runs on an ordinary event
     loop in a thread of its own, so that it can also be played from inside a running loop, as in Jupyter.
+    The running loop waits meanwhile: a server on it, as of `serve_http`, cannot answer. See there.
     Time is real: a story that sleeps takes that long.
 
     Args:

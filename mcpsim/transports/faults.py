@@ -68,7 +68,17 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Drop(Fault):
-    """The message is lost. Of an HTTP response that is an event stream only the one event is lost."""
+    """The message is lost. Of an HTTP response that is an event stream only the one event is lost.
+
+    Like every fault, it says which message by a method, "result of " and a method, or "*" for any:
+    `Drop("tools/call")`, `Drop("result of tools/call")`.
+
+    Attributes:
+        message: which messages.
+        nth: which one of them, from 1.
+        hop: where: "gateway-server" for the way between a gateway and the servers; "client-gateway", or "",
+            for the way at the clients, which without a gateway is the only one.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,7 @@ class Delay(Fault):
     """The message takes longer. On a pipe everything behind it waits too; HTTP exchanges are independent.
 
     Attributes:
+        message, nth, hop: as for `Drop`.
         by_ms: how much longer, in milliseconds.
     """
 
@@ -94,6 +105,10 @@ class Reorder(Fault):
     """The message is overtaken by those that are sent within `by_ms` after it.
 
     A real pipe and a real HTTP stream keep their order; this fault shows what would happen if one did not.
+
+    Attributes:
+        message, nth, hop: as for `Drop`.
+        by_ms: for how long others may overtake it, in milliseconds.
     """
 
     by_ms: float = field(default=1000.0, kw_only=True)
@@ -113,17 +128,28 @@ class Duplicate(Fault):
     On HTTP the copy of a request is a request of its own, as where a proxy sends one again; nobody waits for
     what is answered to it. An event stream carries its event twice. A JSON response has only one body, and
     its copy is lost.
+
+    Attributes:
+        message, nth, hop: as for `Drop`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Cut(Fault):
-    """The connection breaks instead of carrying the message: the pipe, or the message's HTTP exchange."""
+    """The connection breaks instead of carrying the message: the pipe, or the message's HTTP exchange.
+
+    Attributes:
+        message, nth, hop: as for `Drop`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Fault):
-    """The message arrives with other bytes: every `old` in it is replaced by `new`."""
+    """The message arrives with other bytes: every `old` in it is replaced by `new`.
+
+    Attributes:
+        message, nth, hop: as for `Drop`.
+    """
 
     old: bytes = field(default=b"", kw_only=True)
     new: bytes = field(default=b"", kw_only=True)

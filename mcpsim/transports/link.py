@@ -58,7 +58,12 @@ class Transport:
 
 @dataclass(frozen=True, slots=True)
 class Stdio(Transport):
-    """A process's standard input and output: two pipes."""
+    """A process's standard input and output: two pipes.
+
+    Attributes:
+        latency_ms: how long every message is on its way, in milliseconds.
+        jitter_ms: up to how much longer, drawn for each message by itself.
+    """
 
     name = "stdio"
 
@@ -68,6 +73,7 @@ class StreamableHttp(Transport):
     """An HTTP endpoint: every message of the client is a request of its own.
 
     Attributes:
+        latency_ms, jitter_ms: as for `Stdio`.
         keep_alive_s: after how many quiet seconds an event stream gets a comment; None for never.
         resumable: whether legacy clients may take a broken stream up again.
         retry_ms: how long a client shall wait before it does so, in milliseconds.
