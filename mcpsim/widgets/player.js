@@ -12,7 +12,7 @@ const STEP_TIME_MS = 1600;
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const AXIS_WIDTH = 92;
 const LANE_MARGIN = 56;
-const LANE_GAP_MIN = 188;
+const LANE_GAP_MIN = 160;
 const ROW_HEIGHT = 40;
 const TABLE_CHUNK = 500;
 
