@@ -356,12 +356,43 @@ STEPS: Final[tuple[Step, ...]] = (
 )
 
 _CHECKS: Final = tuple(step.run for step in STEPS[:7])
+_REST: Final = _CHECKS[5:]
+
+
+def _is_usual(visit: Visit) -> bool:
+    """Steps 1 to 5 at a glance, for a request that was read already, without headers, and with metadata as
+    nearly all have it. Where it is another one, nothing has happened, and the steps look at it one by one."""
+    request = visit.message
+    if visit.headers is not None or not isinstance(request, Request) or request.params is None:
+        return False
+    meta: Any = request.params.get("_meta")
+    if not is_plain_meta(meta):
+        return False
+    version = meta[PROTOCOL_VERSION]
+    if version not in MODERN_REVISIONS or version not in visit.service.supported_versions:
+        return False
+    visit.request, visit.params, visit.meta = request, request.params, meta
+    visit.version, visit.capabilities = version, meta[CLIENT_CAPABILITIES]
+    return True
+
+
+def is_plain_meta(meta: Any) -> bool:
+    """Whether this is the valid `_meta` of a request, with the version, no capabilities, perhaps a client of
+    name and version, and nothing else."""
+    if meta.__class__ is not dict or not _REQUIRED_KEYS <= meta.keys() <= _MODERN_KEYS:
+        return False
+    if meta[PROTOCOL_VERSION].__class__ is not str or meta[CLIENT_CAPABILITIES] != {}:
+        return False
+    info: Any = meta.get(CLIENT_INFO, _NO_INFO)
+    if info.__class__ is not dict or info.keys() != _NO_INFO.keys():
+        return False
+    return info["name"].__class__ is str and info["version"].__class__ is str
 
 
 def admit(visit: Visit) -> None:
     """Steps 1 to 7. Raises the ProtocolError of the first one that refuses the request."""
     try:
-        for check in _CHECKS:
+        for check in _REST if _is_usual(visit) else _CHECKS:
             check(visit)
     except ProtocolError as error:
         if visit.request.method == "initialize":
@@ -447,6 +478,9 @@ def is_modern(message: Message) -> bool:
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 _MODERN_KEYS: Final = frozenset({PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES})
+
+_REQUIRED_KEYS: Final = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES})
+_NO_INFO: Final[Mapping[str, str]] = {"name": "", "version": ""}
 
 _REQUIRED_META: Final[tuple[tuple[str, type, str], ...]] = (
     (PROTOCOL_VERSION, str, "a string"),

@@ -177,7 +177,9 @@ class StdioServing:
             self._note_change(before)
             tasks.start_soon(self._run_batch, members, name="server: batch")
         elif self._era(message) == "modern":
-            await self._take_modern(tasks, message, line, alone=alone)
+            left = self._take_modern(tasks, message, line, alone=alone)
+            if left is not None:
+                await self._write(left)
         else:
             await self._take_legacy(tasks, message)
 
@@ -186,35 +188,40 @@ class StdioServing:
             return self._server.era
         return choose_era_of_server(message, has_session=self._session.phase is not legacy.Phase.NEW)
 
-    async def _take_modern(self, tasks: TaskGroup, message: Message, line: bytes, *, alone: bool) -> None:
-        if isinstance(message, Notification):
-            if message.method == "notifications/cancelled":
-                self._dispatcher.cancel(message)
-            return
+    def _take_modern(self, tasks: TaskGroup, message: Message, line: bytes, *, alone: bool) -> bytes | None:
+        """Returns the answer that is there at once, where it is still to be sent."""
         if not isinstance(message, Request):
-            self._scribe.note("Ignored: a response. A modern server asks nothing, so nobody waits for one.")
-            return
+            if not isinstance(message, Notification):
+                self._scribe.note(
+                    "Ignored: a response. A modern server asks nothing, so nobody waits for one."
+                )
+            elif message.method == "notifications/cancelled":
+                self._dispatcher.cancel(message)
+            return None
         visit = modern.Visit(self._server, line, None, self._principal, message)
         try:
             flight = self._dispatcher.admit(visit)
         except ProtocolError as error:
-            await self._answer(ErrorResponse(message.id, error.code, error.message, error.data))
-            return
+            refusal = ErrorResponse(message.id, error.code, error.message, error.data)
+            return write_answer(refusal, self._scribe)
         pipe = self._quick
         if alone and pipe is not None and self._dispatcher.is_plain(visit, flight) and pipe.is_quiet():
-            await self._work_now(tasks, pipe, visit, flight)
-            return
+            return self._work_now(tasks, pipe, visit, flight)
         self._subscriptions.bind(visit)
 
         async def work() -> Answer | None:
             return await self._dispatcher.modern(visit, flight, self._send)
 
         tasks.start_soon(self._run, work, name=f"server: {message.method}")
+        return None
 
-    async def _work_now(
+    def _work_now(
         self, tasks: TaskGroup, pipe: QuickStream, visit: modern.Visit, flight: Flight
-    ) -> None:
-        """Let a plain function answer before the next line is read: nothing could come in between."""
+    ) -> bytes | None:
+        """Let a plain function answer before the next line is read: nothing could come in between.
+
+        Returns the answer where it could not be sent without waiting.
+        """
         method = visit.request.method
         begun = self._dispatcher.begin(visit, flight, self._send)
         if not isinstance(begun, ANSWERS):
@@ -223,10 +230,9 @@ class StdioServing:
                 return await begun
 
             tasks.start_soon(self._run, work, name=f"server: {method}")
-            return
+            return None
         data = write_answer(begun, self._scribe)
-        if not pipe.send_now(frame(data)):
-            await self._write(data)
+        return None if pipe.send_now(frame(data)) else data
 
     async def _take_legacy(self, tasks: TaskGroup, message: Message) -> None:
         before = self._session.mark

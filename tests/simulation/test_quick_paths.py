@@ -17,8 +17,17 @@ from mcp_types.methods import parse_server_result, validate_client_request
 
 from mcpsim import Client, Context, McpSimError, ProtocolError, Run, Server, Stdio, ToolError, simulate
 from mcpsim.client.requesting import _is_plain_call_result, _read_call_result
-from mcpsim.messages import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, SERVER_INFO
+from mcpsim.eras import modern
+from mcpsim.messages import (
+    CLIENT_CAPABILITIES,
+    CLIENT_INFO,
+    PROTOCOL_VERSION,
+    SERVER_INFO,
+    Notification,
+    Request,
+)
 from mcpsim.server.operations.checking import _is_plain_call, check_params
+from mcpsim.transports.http import Headers
 
 VERSION = "2026-07-28"
 seen: contextvars.ContextVar[int] = contextvars.ContextVar("seen", default=0)
@@ -214,6 +223,32 @@ def test_plain_parameters_are_valid(params: dict[str, Any]) -> None:
 def test_the_usual_parameters_are_plain() -> None:
     assert _is_plain_call(GOOD_PARAMS)
     assert not _is_plain_call({**GOOD_PARAMS, "arguments": None})
+
+
+# The handler's own parameters are for a later step: here only the metadata counts.
+USUAL = st.builds(lambda meta: {**GOOD_PARAMS, "_meta": {**GOOD_META, **meta}}, REQUEST_META)
+
+
+@given(PARAMS | USUAL | st.none(), st.sampled_from(["tools/call", "initialize", "dance"]), st.booleans())
+@settings(max_examples=500)
+def test_what_is_usual_at_a_glance_passes_the_first_five_steps_alike(
+    params: dict[str, Any] | None, method: str, speaks_it: bool
+) -> None:
+    server = Server("steps", era="both" if speaks_it else "legacy")
+    message = Request(1, method, params)
+    glanced, walked = (modern.Visit(server, b"", None, "somebody", message) for _ in range(2))
+    if modern._is_usual(glanced):
+        for step in modern.STEPS[:5]:
+            step.run(walked)
+    assert glanced == walked
+
+
+def test_the_usual_request_is_usual() -> None:
+    visit = modern.Visit(Server("steps"), b"", None, "", Request(1, "tools/call", GOOD_PARAMS))
+    assert modern._is_usual(visit)
+    assert visit.version == VERSION
+    assert not modern._is_usual(modern.Visit(Server("steps"), b"", Headers(), "", visit.request))
+    assert not modern._is_usual(modern.Visit(Server("steps"), b"", None, "", Notification("tools/call")))
 
 
 BLOCKS = st.just({"type": "text", "text": "a"}) | st.dictionaries(

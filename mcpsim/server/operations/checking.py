@@ -7,16 +7,10 @@ from typing import Any, Final
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
+from mcpsim.eras.modern import is_plain_meta
 from mcpsim.eras.revisions import MODERN_REVISIONS
 from mcpsim.errors import INVALID_PARAMS, ProtocolError
-from mcpsim.messages import (
-    CLIENT_CAPABILITIES,
-    CLIENT_INFO,
-    PROGRESS_TOKEN,
-    PROTOCOL_VERSION,
-    is_progress_token,
-    meta_of,
-)
+from mcpsim.messages import PROGRESS_TOKEN, is_progress_token, meta_of
 
 
 def check_params(method: str, params: dict[str, Any], version: str) -> None:
@@ -52,20 +46,9 @@ def _is_plain_call(params: dict[str, Any]) -> bool:
         return False
     if params["name"].__class__ is not str or params["arguments"].__class__ is not dict:
         return False
-    meta: Any = params["_meta"]
-    if meta.__class__ is not dict or not _REQUIRED_META <= meta.keys() <= _PLAIN_META:
-        return False
-    if meta[PROTOCOL_VERSION].__class__ is not str or meta[CLIENT_CAPABILITIES] != {}:
-        return False
-    info: Any = meta.get(CLIENT_INFO, _NO_INFO)
-    if info.__class__ is not dict or info.keys() != _NO_INFO.keys():
-        return False
-    return info["name"].__class__ is str and info["version"].__class__ is str
+    return is_plain_meta(params["_meta"])
 
 
 _PLAIN_CALL: Final = frozenset({"name", "arguments", "_meta"})
-_REQUIRED_META: Final = frozenset({PROTOCOL_VERSION, CLIENT_CAPABILITIES})
-_PLAIN_META: Final = _REQUIRED_META | {CLIENT_INFO}
-_NO_INFO: Final = {"name": "", "version": ""}
 
 _NEVER_NULL: Final = ("_meta", "arguments", "context", "cursor")
