@@ -4,7 +4,6 @@ one."""
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from mcpsim.live.http_session import connect_http
 from mcpsim.live.process import ShutdownTimes
 from mcpsim.live.session import Session
 from mcpsim.live.stdio_session import connect_stdio
-from mcpsim.recording.run import Run, title_of
+from mcpsim.recording.run import Run, title_of, value_of
 
 Story = Callable[..., Awaitable[Any]]
 
@@ -91,8 +90,7 @@ def record(
 
 async def _play(session: Session, story: Story) -> Any:
     async with session:
-        value = story(session.client)
-        return await value if inspect.isawaitable(value) else value
+        return await value_of(story(session.client))
 
 
 def _loop_options() -> dict[str, Any]:

@@ -46,6 +46,21 @@ def title_of(story: Callable[..., Any]) -> str:
     return getattr(story, "__name__", "story").replace("_", " ")
 
 
+async def value_of(returned: object) -> Any:
+    """What a story comes to, from what calling it returned.
+
+    Raises:
+        TypeError: it returns a call that it did not await.
+    """
+    value = await returned if inspect.isawaitable(returned) else returned
+    if inspect.iscoroutine(value):
+        value.close()
+        raise TypeError(
+            f"The story returned {value.__qualname__}(...), which never ran: an `await` is missing before it."
+        )
+    return value
+
+
 def single(error: BaseException) -> BaseException:
     """What is inside of the groups of one that task groups put around an error: it, or a group of several."""
     found = error

@@ -20,7 +20,7 @@ from mcpsim.errors import Deadlock, SimulationError
 from mcpsim.gateway.gateway import Gateway
 from mcpsim.recording import Recorder, Recording
 from mcpsim.recording.events import NOTE, Event
-from mcpsim.recording.run import Run, single, title_of
+from mcpsim.recording.run import Run, single, title_of, value_of
 from mcpsim.server.server import Server
 from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
 from mcpsim.simulation.tokens import SeededTokens
@@ -355,15 +355,7 @@ class Simulation:
             if self._connect:
                 for client in clients:
                     await client.connect()
-            value = self._story(*clients, **self._beside(world))
-            if inspect.isawaitable(value):
-                value = await value
-            if inspect.iscoroutine(value):
-                value.close()
-                raise TypeError(
-                    f"The story returned {value.__qualname__}(...), which never ran: an `await` is missing "
-                    "before it."
-                )
+            value = await value_of(self._story(*clients, **self._beside(world)))
         except Exception as error:
             self._told = _Told(error=error)
         else:

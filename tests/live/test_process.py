@@ -496,3 +496,11 @@ def test_several_errors_stay_a_group(program: Program) -> None:
     run = record(story, command=program("import sys; sys.stdin.read()"), check=False)
     assert isinstance(run.error, ExceptionGroup)
     assert [type(one) for one in run.error.exceptions] == [Broke, Broke]
+
+
+def test_an_await_that_is_missing_at_the_end(program: Program) -> None:
+    async def story(client: Client) -> Any:
+        return client.list_tools()
+
+    with pytest.raises(TypeError, match="an `await` is missing"):
+        record(story, command=program("import sys; sys.stdin.read()"))
