@@ -102,7 +102,7 @@ class Questioned(Requester):
             roots: models, dicts or `file://` URIs, or a function without arguments that returns them.
 
         Raises:
-            ValueError: a root that is no `file://` URI.
+            ValueError: a root that is no `file://` URI, or one with `..` in its path.
             McpSimError: the client did not declare that it has roots.
             ConnectionClosed, UnexpectedResponse, RequestTimeout: the server cannot be told (legacy).
 

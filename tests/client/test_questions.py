@@ -559,11 +559,13 @@ def test_roots_that_were_not_declared_or_are_none() -> None:
     with pytest.raises(ValueError, match="file://"):
         Client(roots=["http://example.com"])
 
-    async def bad(client: Client) -> None:
-        await client.set_roots(["http://example.com"])
+    for uri in ("http://example.com", "file:///home/../etc"):
 
-    played, _ = talk_to(bad, lambda message: [], "legacy", "stdio", roots=[])
-    assert isinstance(played.error, ValueError)
+        async def bad(client: Client, uri: str = uri) -> None:
+            await client.set_roots([uri])
+
+        played, _ = talk_to(bad, lambda message: [], "legacy", "stdio", roots=[])
+        assert isinstance(played.error, ValueError)
 
 
 def test_roots_from_a_function() -> None:
