@@ -27,7 +27,7 @@ from mcpsim.messages.meta import (
     meta_of,
 )
 from mcpsim.messages.reading import read_batch, read_json, read_message
-from mcpsim.messages.writing import to_object, write_json, write_message
+from mcpsim.messages.writing import to_object, write_for_readers, write_json, write_message
 
 __all__ = [
     "CLIENT_CAPABILITIES",
@@ -57,6 +57,7 @@ __all__ = [
     "read_json",
     "read_message",
     "to_object",
+    "write_for_readers",
     "write_json",
     "write_message",
 ]

@@ -9,6 +9,7 @@ from pydantic_core import to_json
 
 from mcpsim.errors import FramingError
 from mcpsim.messages.envelopes import Message, Notification, Request, Response, show_text
+from mcpsim.messages.limits import DEFAULT_LIMITS
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -46,6 +47,22 @@ def write_message(message: Message) -> bytes:
         FramingError: as `write_json`.
     """
     return write_json(to_object(message))
+
+
+def write_for_readers(message: Message) -> bytes:
+    """Write one message as `write_message` does, where a reader with the usual limits takes so many bytes.
+
+    Raises:
+        FramingError: as `write_json`; or the message has more bytes than that. It would be skipped by who
+            gets it, and its sender would wait in vain.
+    """
+    data = write_message(message)
+    if len(data) > DEFAULT_LIMITS.max_bytes:
+        what = f"{message.method} " if isinstance(message, Request | Notification) else ""
+        raise FramingError(
+            f"The message {what}has {len(data)} bytes; readers take {DEFAULT_LIMITS.max_bytes} at most."
+        )
+    return data
 
 
 def to_object(message: Message) -> dict[str, Any]:

@@ -32,6 +32,9 @@ _REFUSED: Final = (
 class Pause(BaseException):
     """Ends the round: the client has to answer first. No `except Exception` of a handler holds it up.
 
+    What does (`except BaseException`, `gather(return_exceptions=True)`) changes nothing: a question that was
+    asked and has no answer ends the round, whatever the handler returns afterwards. See `Round.unanswered`.
+
     Attributes:
         questions: what to ask, by key; empty where the client has only to come back.
     """
@@ -112,6 +115,8 @@ class Round:
             asked.
         remembered: what the handler wants to find again.
         returns: how often the handler has sent the client away without a question.
+        unanswered: the questions of this round that the client has to answer first, by key; None where the
+            handler has not been stopped. It says so also where the handler caught the `Pause`.
     """
 
     version: str
@@ -119,6 +124,7 @@ class Round:
     known: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
     remembered: Any = None
     returns: int = 0
+    unanswered: dict[str, InputRequest] | None = None
     _met: int = 0
 
     def answers(self, questions: Mapping[str, InputRequest]) -> dict[str, Any]:
@@ -131,8 +137,12 @@ class Round:
         found = {key: self._answer(key, request) for key, request in questions.items()}
         open_ = {key: questions[key] for key, answer in found.items() if answer is None}
         if open_:
-            raise Pause(open_)
+            raise self._pause(open_)
         return found
+
+    def _pause(self, questions: Mapping[str, InputRequest]) -> Pause:
+        self.unanswered = {**(self.unanswered or {}), **questions}
+        return Pause(questions)
 
     def _answer(self, key: str, request: InputRequest) -> Any:
         if key not in self.known:
@@ -161,7 +171,7 @@ class Round:
         self._met += 1
         if self._met > self.returns:
             self.returns = self._met
-            raise Pause({})
+            raise self._pause({})
 
     def to_keep(self, questions: Mapping[str, InputRequest]) -> dict[str, Any]:
         """What goes into the request state."""

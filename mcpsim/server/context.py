@@ -33,8 +33,8 @@ from mcpsim.messages import (
     RequestId,
     Response,
     read_json,
+    write_for_readers,
     write_json,
-    write_message,
 )
 from mcpsim.messages.meta import PROGRESS_TOKEN, is_progress_token
 from mcpsim.server import input_requests
@@ -79,6 +79,10 @@ class Context:
     `input_required` result, and on its retry **the handler runs again from its start**, where the same call
     returns the answer. So what must not happen twice belongs after the last question, and questions must come
     in the same order each time, or with keys of their own.
+
+    What ends the round is an exception that is no `Exception`; let it out. Where a handler catches it all the
+    same, the question is asked nevertheless: what the handler returns is left aside, and so is any exception
+    that it raises then, but a `ProtocolError`. The recording says so.
 
     Attributes:
         server: whose handler this is.
@@ -150,6 +154,7 @@ class Context:
 
         Raises:
             ValueError: `progress` did not grow, or is not a finite number.
+            FramingError: JSON cannot carry the message, or no reader would take so large a one.
 
         https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
         """
@@ -193,7 +198,7 @@ class Context:
         Raises:
             ValueError: there is no such level.
             McpSimError: the server does not declare logging; see `Server(logging=True)`.
-            FramingError: JSON cannot carry the data.
+            FramingError: JSON cannot carry the data, or no reader would take so large a message.
 
         https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
         https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
@@ -233,10 +238,10 @@ class Context:
         """Send a notification that belongs to this request. Once the request is over nothing is sent.
 
         Raises:
-            FramingError: JSON cannot carry the parameters.
+            FramingError: JSON cannot carry the parameters, or no reader would take so large a message.
         """
         if not self.silent:
-            await self.send(write_message(Notification(method, params)))
+            await self.send(write_for_readers(Notification(method, params)))
 
     async def close_stream(self) -> bool:
         """Close the connection that carries the answer before the answer is there; the work goes on.
@@ -277,6 +282,8 @@ class Context:
         Raises:
             CapabilityMissing: the client did not declare that it can.
             ElicitationSchemaError: a form may not have this schema in this revision.
+            FramingError: JSON cannot carry the question, or no reader would take so large a one (legacy; a
+                modern request ends with -32603).
             InputFailed: the client answered with an error, or what does not fit the form (legacy).
             RequestTimeout: no answer in time; the question was withdrawn (legacy).
             McpSimError: the revision has no elicitation by form, or there can be no questions here.
@@ -575,6 +582,7 @@ class Context:
         Raises:
             McpSimError: the request that is served is a modern one or over, or the session does not have
                 the method, or the client did not declare the capability that it needs.
+            FramingError: JSON cannot carry the request, or no reader would take so large a one.
             RequestTimeout: no answer in time; the request was withdrawn.
             ProtocolError: the client answered with an error.
         """

@@ -35,6 +35,7 @@ from mcpsim.messages import (
     Response,
     is_request_id,
     meta_of,
+    write_for_readers,
     write_message,
 )
 from mcpsim.recording.scribe import Scribe
@@ -51,6 +52,9 @@ MAX_IN_WORK: Final = 10_000
 
 Tokens = Callable[[str], str]
 """Makes an unguessable token for a purpose. In a simulation it comes from the seed."""
+
+End = Callable[[Pause], Mapping[str, Any]]
+"""Makes the result that ends a round."""
 
 
 def current_ms() -> int:
@@ -104,17 +108,22 @@ class Questions:
         """Send requests in the course of another one, and wait for all their answers.
 
         Raises:
+            FramingError: JSON cannot carry one of them, or no reader would take it; none was sent.
             RequestTimeout: not all were answered within `timeout_s` seconds; the others are withdrawn.
         """
+        first = self.next_id
+        named = [Request(first + at, method, params) for at, (method, params) in enumerate(requests)]
+        written = [(request, write_for_readers(request)) for request in named]
+        self.next_id += len(named)
         asked: dict[RequestId, str] = {}
         try:
             with anyio.move_on_after(timeout_s):
                 try:
-                    for method, params in requests:
-                        id, self.next_id = self.next_id, self.next_id + 1
-                        asked[id] = method
+                    for request, data in written:
+                        id = request.id
+                        asked[id] = request.method
                         self.waiting[id] = (anyio.Event(), [])
-                        await context.send(write_message(Request(id, method, params)))
+                        await context.send(data)
                     for id in asked:
                         await self.waiting[id][0].wait()
                 except anyio.get_cancelled_exc_class():
@@ -282,10 +291,9 @@ class Dispatcher:
             if not isinstance(result, dict):
                 return self._go_on(visit, flight, name, result)
             result = modern.complete(result, visit)
-            answer = Response(request.id, result)
-            outcome = "tool error" if result.get("isError") is True else "result"
+            answer, outcome = self._answer_of(result, request.id, name, context, partial(self._pause, visit))
         except BaseException as error:
-            answer, outcome = self._answer_to(error, request.id, name, partial(self._pause, visit))
+            answer, outcome = self._answer_to(error, request.id, name, context, partial(self._pause, visit))
         self._end(flight)
         modern.forget(visit)
         self.scribe.finished(name, request.id, 0, outcome)
@@ -413,7 +421,7 @@ class Dispatcher:
         name: str,
         work: Awaitable[Mapping[str, Any]],
         exchange: int,
-        pause: Callable[[Pause], Mapping[str, Any]] | None = None,
+        pause: End | None = None,
     ) -> Answer | None:
         scribe = self.scribe
         answer: Answer | None = None
@@ -422,10 +430,9 @@ class Dispatcher:
             with flight.scope:
                 try:
                     result = await work
-                    answer = Response(request.id, dict(result))
-                    outcome = "tool error" if result.get("isError") is True else "result"
+                    answer, outcome = self._answer_of(result, request.id, name, flight.context, pause)
                 except BaseException as error:
-                    answer, outcome = self._answer_to(error, request.id, name, pause)
+                    answer, outcome = self._answer_to(error, request.id, name, flight.context, pause)
         finally:
             self._end(flight)
         if flight.scope.cancel_called:
@@ -435,17 +442,40 @@ class Dispatcher:
         scribe.finished(name, request.id, exchange, outcome)
         return answer
 
+    def _answer_of(
+        self, result: Mapping[str, Any], id: RequestId, name: str, context: Context | None, end: End | None
+    ) -> tuple[Answer, str]:
+        """The answer where a handler returned, and how it ended."""
+        swallowed = self._swallowed(name, context)
+        if swallowed is not None and end is not None:
+            return self._paused(id, name, swallowed, end), "input required"
+        return Response(id, dict(result)), "tool error" if result.get("isError") is True else "result"
+
+    def _swallowed(self, name: str, context: Context | None) -> Pause | None:
+        """The pause of a round that its handler did not let out: it went on, with no answer to its question.
+
+        The client is asked nevertheless. A result that came about without the answer is worth nothing.
+        """
+        if context is None or context.round is None or context.round.unanswered is None:
+            return None
+        asked = ", ".join(map(repr, context.round.unanswered))
+        what = f"asked ({asked})" if asked else "sent the client away"
+        self.scribe.note(
+            f"{name} {what} and went on: it swallowed the pause. What came of it is left aside, and the "
+            "round ends here. Let out what is no Exception."
+        )
+        return Pause(context.round.unanswered)
+
     def _answer_to(
-        self,
-        error: BaseException,
-        id: RequestId,
-        name: str,
-        pause: Callable[[Pause], Mapping[str, Any]] | None,
+        self, error: BaseException, id: RequestId, name: str, context: Context | None, pause: End | None
     ) -> tuple[Answer, str]:
         """The answer where a handler ended with an exception, and how it ended. Raises what is no answer."""
         if isinstance(error, ProtocolError):
             return ErrorResponse(id, error.code, error.message, error.data), "error"
         if isinstance(error, Exception):
+            swallowed = self._swallowed(name, context)
+            if swallowed is not None and pause is not None:
+                return self._paused(id, name, swallowed, pause), "input required"
             return ErrorResponse(id, INTERNAL_ERROR, self._own_fault(name, error).message), "error"
         if isinstance(error, anyio.get_cancelled_exc_class()):
             if anyio.current_effective_deadline() == -math.inf:
@@ -458,11 +488,12 @@ class Dispatcher:
         found = pause_in(cast("BaseException", error))
         if found is None or pause is None:
             return self._torn(id, name, cast("BaseException", error)), "error"
+        if context is not None and context.round is not None and context.round.unanswered:
+            # One may get out alone while others were asked beside it: all that is open is asked at once.
+            found = Pause(context.round.unanswered)
         return self._paused(id, name, found, pause), "input required"
 
-    def _paused(
-        self, id: RequestId, name: str, pause: Pause, end: Callable[[Pause], Mapping[str, Any]]
-    ) -> Answer:
+    def _paused(self, id: RequestId, name: str, pause: Pause, end: End) -> Answer:
         try:
             return Response(id, dict(end(pause)))
         except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -16,7 +17,15 @@ from pydantic import BaseModel, Field
 from talking import Endpoint, call, legacy, modern, opening, run, talk
 
 from mcpsim import Client, Context, Server, Stdio, StreamableHttp
-from mcpsim.errors import CapabilityMissing, ElicitationSchemaError, FramingError, InputFailed, McpSimError
+from mcpsim.errors import (
+    INVALID_PARAMS,
+    CapabilityMissing,
+    ElicitationSchemaError,
+    FramingError,
+    InputFailed,
+    McpSimError,
+    ProtocolError,
+)
 from mcpsim.gateway.gateway import Gateway
 from mcpsim.messages import DEFAULT_LIMITS
 
@@ -911,3 +920,125 @@ def test_every_round_may_reach_another_replica(single_use: bool) -> None:
     assert played.value == "First Second"
     served = {event.party for event in played.recording.events if event.kind == "handler_started"}
     assert len(served) == 3
+
+
+# A handler that does not let the pause out
+
+
+async def caught(context: Context) -> str:
+    try:
+        return f"{await context.elicit('Your name?', NAME)}"
+    except BaseException as error:
+        return f"caught {error!r}"
+
+
+async def caught_and_failed(context: Context) -> str:
+    try:
+        return f"{await context.elicit('Your name?', NAME)}"
+    except BaseException as error:
+        raise RuntimeError("no name") from error
+
+
+async def gathered(context: Context) -> str:
+    asked = (context.elicit("Your name?", NAME), context.elicit("Your name, again?", NAME))
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    return " ".join(str(one) for one in found)
+
+
+async def gathered_and_asked(context: Context) -> str:
+    found = await asyncio.gather(context.elicit("Your name?", NAME), return_exceptions=True)
+    return f"{found[0]} {await context.elicit('Your name, again?', NAME)}"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("handler", "questions", "swallows"),
+    [(caught, 1, True), (caught_and_failed, 1, True), (gathered, 2, True), (gathered_and_asked, 2, False)],
+)
+def test_a_question_that_was_asked_is_put_to_the_client_whatever_the_handler_does_then(
+    handler: Callable[..., Any], questions: int, swallows: bool, transport: str
+) -> None:
+    played = ask(handler, "modern", transport, answering(create=accept(name="Ada")))
+    assert [message for _, message in played.questions] == [
+        {"mode": "form", "message": text, "requestedSchema": NAME}
+        for text in ("Your name?", "Your name, again?")[:questions]
+    ]
+    assert played.text.count("Ada") == questions
+    assert "Pause" not in played.text
+    assert len(played.answers) == 2
+    assert any("swallowed the pause" in note for note in played.notes) == swallows
+
+
+@pytest.mark.parametrize("method", ["prompts/get", "resources/read"])
+def test_a_swallowed_pause_of_a_prompt_or_a_resource(method: str) -> None:
+    server = Server("desk")
+    server.prompt("ask")(caught_and_failed)
+    server.resource("desk://ask")(caught_and_failed)
+    params = {"name": "ask"} if method == "prompts/get" else {"uri": "desk://ask"}
+    played = play(server, "modern", "stdio", method, params, answering(create=accept(name="Ada")))
+    assert len(played.questions) == 1
+    assert "Ada" in str(played.result)
+
+
+def test_a_client_that_was_sent_away_by_a_handler_that_went_on() -> None:
+    async def impatient(context: Context) -> str:
+        try:
+            await context.come_back()
+        except BaseException:
+            return "too soon"
+        return "back"
+
+    played = ask(impatient, "modern", "stdio", answering())
+    assert "inputRequests" not in played.answers[0]["result"]
+    assert played.text == "back"
+
+
+def test_a_protocol_error_after_a_swallowed_pause_is_the_answer() -> None:
+    async def refusing(context: Context) -> str:
+        try:
+            return f"{await context.elicit('Your name?', NAME)}"
+        except BaseException:
+            raise ProtocolError(INVALID_PARAMS, "Without a name nothing goes.") from None
+
+    played = ask(refusing, "modern", "stdio", answering(create=accept(name="Ada")))
+    assert played.error["message"] == "Without a name nothing goes."
+    assert played.questions == []
+
+
+# What is larger than any reader takes
+
+LARGE = "x" * DEFAULT_LIMITS.max_bytes
+
+
+@BOTH
+def test_a_question_that_nobody_would_read_is_not_sent_to_a_legacy_client(transport: str) -> None:
+    async def asking(context: Context) -> str:
+        for large in (
+            lambda: context.elicit(LARGE, NAME),
+            lambda: context.sample(LARGE, max_tokens=5),
+            lambda: context.request("elicitation/create", {"message": LARGE, "requestedSchema": NAME}),
+            lambda: context.ask({"a": context.form("Small", NAME), "b": context.form(LARGE, NAME)}),
+        ):
+            with pytest.raises(FramingError, match="readers take 4000000 at most"):
+                await large()
+        return f"{(await context.elicit('Your name?', NAME)).content}"
+
+    played = ask(asking, "legacy", transport, answering(create=accept(name="Ada")))
+    assert played.text == "{'name': 'Ada'}"
+    # Of the two that were asked at once, neither has gone out.
+    assert [params["message"] for _, params in played.questions] == ["Your name?"]
+
+
+@BOTH
+@pytest.mark.parametrize("remembers", [False, True])
+def test_an_input_required_result_that_nobody_would_read_is_an_error(transport: str, remembers: bool) -> None:
+    async def asking(context: Context) -> str:
+        if remembers:
+            context.remember("x" * (DEFAULT_LIMITS.max_bytes - 1000))
+        await context.elicit("Your name?" if remembers else LARGE, NAME)
+        return "never"
+
+    played = ask(asking, "modern", transport, answering(create=accept(name="Ada")))
+    assert played.error["code"] == -32603
+    assert "the limit is 4000000" in played.error["message"]
+    assert len(played.answers) == 1

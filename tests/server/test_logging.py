@@ -10,7 +10,8 @@ from checked import simulate_checked
 from talking import Endpoint, call, legacy, modern, opening, run, talk
 
 from mcpsim import Client, Context, Server, Stdio, StreamableHttp
-from mcpsim.messages import LOG_LEVEL
+from mcpsim.errors import FramingError
+from mcpsim.messages import DEFAULT_LIMITS, LOG_LEVEL
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 BOTH = pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
@@ -203,3 +204,38 @@ def test_more_than_the_server_allows_within_a_second_is_dropped_and_noted(
 def test_a_limit_leaves_room_for_one_message_at_least(limit: int) -> None:
     with pytest.raises(ValueError, match="log_limit_per_s must be 1 or more"):
         Server("desk", log_limit_per_s=limit)
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+@BOTH
+def test_what_no_reader_would_take_is_not_sent_but_raised_in_the_handler(
+    era: Any, transport: Stdio | StreamableHttp
+) -> None:
+    server = Server("desk", logging=True)
+    large = "x" * DEFAULT_LIMITS.max_bytes
+
+    @server.tool()
+    async def speak(context: Context) -> str:
+        for send in (
+            lambda: context.log("error", large),
+            lambda: context.log("error", "small", large),
+            lambda: context.notify("notifications/message", {"level": "error", "data": large}),
+            lambda: context.report_progress(1, message=large),
+        ):
+            with pytest.raises(FramingError, match="readers take 4000000 at most"):
+                await send()
+        await context.log("error", large[:-1000])
+        return "spoken"
+
+    heard: list[Any] = []
+
+    async def story(client: Client) -> Any:
+        result = await client.call_tool("speak", on_progress=heard.append)
+        sizes = [len((message.params or {})["data"]) for message in client.notifications]
+        assert sizes == [len(large) - 1000]
+        return result
+
+    client = Client(era=era, log_level="error")
+    run_ = simulate_checked(story, server=server, client=client, transport=transport)
+    assert run_.value.content[0].text == "spoken"
+    assert heard == []
