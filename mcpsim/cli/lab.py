@@ -31,7 +31,7 @@ def _declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FOLDER",
         help=f"where your copy of the workbook is, or shall be (default: {DEFAULT_FOLDER}; where "
-        "mcpsim is installed with `pip install -e`, the project's own folder). What you changed there is kept.",
+        "it is installed with `pip install -e`, the project's own folder). What you changed there is kept.",
     )
     parser.set_defaults(extra=[])
     parser.usage = f"{parser.prog} [-h] [--no-browser] [--copy-only] [FOLDER] [-- OPTIONS OF JUPYTERLAB]"
