@@ -112,6 +112,7 @@ class Wiring:
         set_alarm: wakes a reader when something arrives. A timeout of anyio would do it too, and take longer
             than all the rest of the way.
         is_quiet: tells whether nobody but who asks has anything to do at this moment.
+        latency_us, jitters: of the transport.
     """
 
     clock: Clock
@@ -121,10 +122,12 @@ class Wiring:
     plan: FaultPlan
     seed: int | str
     is_quiet: Callable[[], bool] = lambda: False
-    _latency_us: int = field(init=False)
+    latency_us: int = field(init=False)
+    jitters: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._latency_us = round(self.transport.latency_ms * 1000)
+        self.latency_us = round(self.transport.latency_ms * 1000)
+        self.jitters = self.transport.jitter_ms > 0
 
     def travel_us(self, label: str, what: str) -> int:
         """How long something is on its way, in microseconds.
@@ -136,8 +139,8 @@ class Wiring:
             what: the message, by the key that `Keys` gives it, or what else travels, such as the end.
         """
         transport = self.transport
-        if not transport.jitter_ms:
-            return self._latency_us
+        if not self.jitters:
+            return self.latency_us
         drawn = Random(f"{self.seed}:{label}:{what}").random()
         return round((transport.latency_ms + drawn * transport.jitter_ms) * 1000)
 
@@ -242,9 +245,11 @@ class Pipe:
         if now_us != self._moment_us:
             self._moment_us, self._burst = now_us, 0
         self._burst += 1
-        # Where nothing is drawn, nobody asks what the message is.
-        key = self.keys.next(self._body(data, head)) if wiring.transport.jitter_ms else ""
-        due_us = now_us + wiring.travel_us(self.label, key)
+        if wiring.jitters:
+            due_us = now_us + wiring.travel_us(self.label, self.keys.next(self._body(data, head)))
+        else:
+            # Nothing is drawn, and so nobody asks what the message is.
+            due_us = now_us + wiring.latency_us
         if wiring.plan:
             self._put_with_faults(Parcel(due_us, frame, data, head))
         elif last and due_us == now_us and self._bell.is_awaited() and self._is_next(now_us):
