@@ -117,7 +117,8 @@ class Caller:
     ) -> dict[str, Any]:
         """Send one request and wait for its answer; see `Client.request`."""
         wire = self._attached_wire()
-        id, self._next_id = self._next_id, self._next_id + 1
+        id = self._next_id
+        self._next_id = id + 1
         follows = on_progress is not None or reset_on_progress
         token = self._token(id, meta) if follows else None
         request = Request(id, method, self._params(params, token, meta))
@@ -156,8 +157,9 @@ class Caller:
             return False
         try:
             try:
-                await done.wait()
+                await done.waiting()
             finally:
+                done.waited()
                 wire.forget(pending)
         except anyio.get_cancelled_exc_class():
             if pending.answer is None:
@@ -269,11 +271,12 @@ class Caller:
                 meta[LOG_LEVEL] = self.log_level
         if token is not None:
             meta[PROGRESS_TOKEN] = token
-        for key, value in (extra or {}).items():
-            if value is None:
-                meta.pop(key, None)
-            else:
-                meta[key] = value
+        if extra is not None:
+            for key, value in extra.items():
+                if value is None:
+                    meta.pop(key, None)
+                else:
+                    meta[key] = value
         if not meta:
             return None if params is None else dict(params)
         return {**(params or {}), "_meta": meta}

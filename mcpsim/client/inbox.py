@@ -161,11 +161,10 @@ class Inbox:
             return None
         if not isinstance(answer, ANSWERS) or answer.id is None:
             return None
-        waiting = self._waiting_for(answer.id)
-        return partial(waiting[-1].settle, answer) if waiting else None
-
-    def _waiting_for(self, id: RequestId) -> list[Pending]:
-        return [one for one in self._pending.get(id, ()) if one.awaits(id)]
+        for pending in reversed(self._pending.get(answer.id, ())):
+            if pending.awaits(answer.id):
+                return partial(pending.settle, answer)
+        return None
 
     async def _take_batch(self, batch: Batch, exchange: Pending | None) -> None:
         async def send(answers: Sequence[Answer]) -> None:
@@ -203,7 +202,7 @@ class Inbox:
             elif exchange is None:
                 self._scribe.note(f"An error that names no request: {answer.code} {answer.message}")
             return
-        waiting = self._waiting_for(answer.id)
+        waiting = [one for one in self._pending.get(answer.id, ()) if one.awaits(answer.id)]
         if not waiting:
             self._scribe.note(f"Ignored: an answer to #{answer.id}, for which nobody waits.")
         elif exchange is None:

@@ -5,7 +5,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancella
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio
 
@@ -13,8 +13,7 @@ from mcpsim.client.inbox import called
 from mcpsim.client.wire import OnProgress
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(NamedTuple):
     """The time limits of one request, in seconds.
 
     Attributes:

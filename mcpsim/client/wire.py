@@ -60,7 +60,7 @@ class Pending:
 
     def awaits(self, id: RequestId) -> bool:
         """Whether the answer to `id` is still to come."""
-        if self.done.is_set():
+        if self.done.happened:
             return False
         return not self.answers or all(answer.id != id for answer in self.answers)
 

@@ -46,25 +46,26 @@ class Wakeup:
     """Something that happens once, or does not happen in time.
 
     Attributes:
+        happened: whether it has happened.
         expired: whether the limit passed before it happened.
     """
 
-    __slots__ = ("_future", "_happened", "_timer", "expired")
+    __slots__ = ("_future", "_timer", "expired", "happened")
 
     def __init__(self) -> None:
-        self._happened = False
+        self.happened = False
         self._future: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.expired = False
 
     def is_set(self) -> bool:
         """Whether it has happened."""
-        return self._happened
+        return self.happened
 
     def set(self) -> None:
         """It has happened: who waits goes on."""
-        if not self._happened:
-            self._happened = True
+        if not self.happened:
+            self.happened = True
             self._wake()
 
     def expire_after(self, limit_s: float) -> None:
@@ -74,14 +75,21 @@ class Wakeup:
     async def wait(self) -> None:
         """Wait until it happens, or until the limit has passed."""
         try:
-            if self._happened:
-                await anyio.lowlevel.checkpoint()
-                return
-            self._future = asyncio.get_running_loop().create_future()
-            await self._future
+            await self.waiting()
         finally:
-            self._future = None
-            self.expire_never()
+            self.waited()
+
+    def waiting(self) -> Awaitable[None]:
+        """What `wait` awaits, for whoever cannot spare a function around it. `waited` comes after it."""
+        if self.happened:
+            return anyio.lowlevel.checkpoint()
+        self._future = future = asyncio.get_running_loop().create_future()
+        return future
+
+    def waited(self) -> None:
+        """The wait is over, also where it was cancelled, and with it the limit."""
+        self._future = None
+        self.expire_never()
 
     def expire_never(self) -> None:
         """Let there be no limit any more."""
@@ -91,7 +99,7 @@ class Wakeup:
 
     def _expire(self) -> None:
         self._timer = None
-        if not self._happened:
+        if not self.happened:
             self.expired = True
             self._wake()
 
