@@ -197,6 +197,56 @@ def test_what_could_take_for_ever_is_not_looked_at(schema: Any, content: Any) ->
     assert time.process_time() - begun < 5
 
 
+TENFOLD: dict[str, Any] = {
+    "$defs": {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 10} for n in range(20)},
+    "$ref": "#/$defs/d0",
+}
+TENFOLD["$defs"]["d20"] = {"type": "integer"}
+
+
+@pytest.mark.parametrize("schema", [DOUBLING, TENFOLD], ids=["doubling", "tenfold"])
+def test_a_schema_that_never_ends_does_not_keep_the_client_for_long(schema: Any) -> None:
+    # What has to be imported is not meant.
+    OutputSchema({}).fault_in("a")
+    begun = time.process_time()
+    with pytest.raises(NotChecked, match=f"more than {MAX_STEPS} steps"):
+        OutputSchema(schema).fault_in("a")
+    assert time.process_time() - begun < 2
+
+
+def test_a_large_result_is_checked() -> None:
+    user = {"type": "object", "properties": {"login": {"type": "string"}}, "required": ["login"]}
+    record = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer", "minimum": 0},
+            "title": {"type": "string", "maxLength": 300},
+            "state": {"enum": ["open", "closed"]},
+            "labels": {"type": "array", "items": {"type": "string"}},
+            "author": {"$ref": "#/$defs/user"},
+            "milestone": {"anyOf": [{"type": "null"}, {"type": "string"}]},
+        },
+        "required": ["id", "title", "state"],
+        "additionalProperties": False,
+    }
+    schema = {
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": record}},
+        "$defs": {"user": user},
+    }
+    one = {
+        "id": 1,
+        "title": "Late",
+        "state": "open",
+        "labels": ["a", "b", "c"],
+        "author": {"login": "ada"},
+        "milestone": None,
+    }
+    assert OutputSchema(schema).fault_in({"items": [one] * 1000}) is None
+    fault = OutputSchema(schema).fault_in({"items": [one] * 999 + [{**one, "author": {}}]})
+    assert fault == "items.999.author: 'login' is a required property"
+
+
 @pytest.mark.parametrize(
     ("schema", "content", "text"),
     [
