@@ -17,8 +17,8 @@ from typing import Any, Final, NoReturn, cast
 
 MAX_PARTS: Final = 5_000
 MAX_DEPTH: Final = 50
-#: A page of 1,000 records of seven members each takes 24,000 steps; a hostile schema makes of as many more than
-#: half a second.
+#: A page of 1,000 records of seven members each takes 24,000 steps. A hostile schema makes more than half a
+#: second of as many.
 MAX_STEPS: Final = 25_000
 MAX_UNIQUE: Final = 1_000
 
