@@ -472,7 +472,13 @@ def is_modern(message: Message) -> bool:
     No legacy client has a reason to send one of these keys. A request that has some and lacks others is a
     modern one with a fault, and the error that names the fault helps its sender most.
     """
-    return isinstance(message, Request) and not _MODERN_KEYS.isdisjoint(meta_of(message.params))
+    if not isinstance(message, Request) or message.params is None:
+        return False
+    meta: Any = message.params.get("_meta")
+    # All of them should have the version, so it is looked for first.
+    if isinstance(meta, dict) and PROTOCOL_VERSION in meta:
+        return True
+    return not _MODERN_KEYS.isdisjoint(meta_of(message.params))
 
 
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

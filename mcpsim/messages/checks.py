@@ -18,7 +18,6 @@ from mcpsim.messages.envelopes import (
     Message,
     Notification,
     Request,
-    RequestId,
     Response,
     is_request_id,
     show_integer,
@@ -43,24 +42,23 @@ def from_object(obj: Any) -> Message:
 def _recognize(obj: Members) -> Message | None:
     if obj.get("jsonrpc") != "2.0":
         return None
-    has_result = "result" in obj
-    has_error = "error" in obj
     method = obj.get("method")
     if isinstance(method, str):
-        params = obj.get("params")
-        if has_result or has_error or not (isinstance(params, dict) or "params" not in obj):
+        params: Members | None = obj.get("params")
+        if "result" in obj or "error" in obj or not (isinstance(params, dict) or "params" not in obj):
             return None
-        params = cast("Members | None", params)
         if "id" not in obj:
             return Notification(method, params)
-        return Request(obj["id"], method, params) if is_request_id(obj["id"]) else None
-    if has_result == has_error or "method" in obj:
+        id: Any = obj["id"]
+        return Request(id, method, params) if is_request_id(id) else None
+    has_result = "result" in obj
+    if has_result == ("error" in obj) or "method" in obj:
         return None
     id = obj.get("id")
     if has_result:
-        result = obj["result"]
-        return Response(id, cast(Members, result)) if isinstance(result, dict) and _is_id(id) else None
-    if not (id is None or _is_id(id)) or not isinstance(obj["error"], dict):
+        result: Any = obj["result"]
+        return Response(id, obj["result"]) if isinstance(result, dict) and is_request_id(id) else None
+    if not (id is None or is_request_id(id)) or not isinstance(obj["error"], dict):
         return None
     error = cast(Members, obj["error"])
     code = error.get("code")
@@ -76,10 +74,6 @@ class Check:
 
     breaks: Callable[[Members], bool]
     sentence: Callable[[Members], str]
-
-
-def _is_id(value: Any) -> TypeGuard[RequestId]:
-    return is_request_id(value)
 
 
 def _is_integer(value: Any) -> TypeGuard[int]:
