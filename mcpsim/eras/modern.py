@@ -95,8 +95,7 @@ class Service(Protocol):
 _NO_REQUEST: Final = Request("", "", None)
 
 
-def _no_members() -> dict[str, Any]:
-    return {}
+_no_members: Final = cast("Callable[[], dict[str, Any]]", dict)
 
 
 @dataclass(slots=True)
