@@ -142,15 +142,21 @@ class OwnPipes:
     def _write(self) -> None:
         while True:
             data, written = self._outgoing.get()
-            if not self._broken:
-                try:
-                    _write_all(self._descriptors.stdout, data)
-                except OSError:
-                    self._broken = True
-                    # Whoever does not read our answers gets none: serving ends, though stdin may be open.
-                    self._in_loop(self._taken.aclose)
+            breaks = not self._broken and not self._is_written(data)
+            self._broken = self._broken or breaks
             if not self._in_loop(_call, written.set):
                 return
+            if breaks:
+                # Whoever does not read our answers gets none: serving ends, though stdin may be open. The
+                # sender hears of it first, and knows that it is not the input that ended.
+                self._in_loop(self._taken.aclose)
+
+    def _is_written(self, data: bytes) -> bool:
+        try:
+            _write_all(self._descriptors.stdout, data)
+        except OSError:
+            return False
+        return True
 
     def _in_loop(self, function: Callable[..., Any], *arguments: Any) -> bool:
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import cast
 
 import anyio
 
@@ -24,6 +26,7 @@ async def serve_stdio(server: Server) -> None:
 
     Raises:
         ConnectionClosed: this process has no stdin or no stdout.
+        SystemExit: a handler raised it. What was in work is stopped first.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
     """
@@ -42,6 +45,7 @@ def run_stdio(server: Server | Callable[[], Server]) -> None:
 
     Raises:
         ConnectionClosed: this process has no stdin or no stdout.
+        SystemExit: a handler raised it. What was in work is stopped first.
         Exception: whatever the function raises.
     """
     try:
@@ -53,21 +57,51 @@ def run_stdio(server: Server | Callable[[], Server]) -> None:
 
 
 async def _serve_until_told(server: Server, real: Descriptors) -> None:
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(cancel_on_signal, tasks.cancel_scope)
-        await _serve(server, real)
-        tasks.cancel_scope.cancel()
+    with _exits():
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(cancel_on_signal, tasks.cancel_scope)
+            await _serve(server, real)
+            tasks.cancel_scope.cancel()
 
 
 async def _serve(server: Server, real: Descriptors) -> None:
     pipes = OwnPipes(real)
+    serving = StdioServing(
+        server, pipes, scribe=StderrScribe(), tokens=random_token, state_clock=wall_clock_ms, exit_as=_Exit
+    )
+    with _exits():
+        try:
+            await serving.run()
+        except* ConnectionClosed:
+            # The client is gone. There is nobody to tell.
+            pass
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pipes.aclose()
+
+
+class _Exit(BaseException):
+    """A handler's SystemExit on its way up. Itself it would leave the event loop at once, and asyncio would
+    tell at length of the tasks that it cut off."""
+
+    def __init__(self, asked: SystemExit) -> None:
+        super().__init__()
+        self.code = asked.code
+
+
+@contextmanager
+def _exits() -> Generator[None]:
+    """Make of a group of nothing but exits the first of them."""
     try:
-        await StdioServing(
-            server, pipes, scribe=StderrScribe(), tokens=random_token, state_clock=wall_clock_ms
-        ).run()
-    except* ConnectionClosed:
-        # The client is gone. There is nobody to tell.
-        pass
-    finally:
-        with anyio.CancelScope(shield=True):
-            await pipes.aclose()
+        yield
+    except BaseExceptionGroup as group:
+        found = _first(group) if group.split((_Exit, SystemExit))[1] is None else None
+        if isinstance(found, _Exit | SystemExit):
+            raise SystemExit(found.code) from None
+        raise
+
+
+def _first(error: BaseException) -> BaseException:
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    return _first(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])

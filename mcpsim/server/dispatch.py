@@ -56,6 +56,8 @@ Tokens = Callable[[str], str]
 End = Callable[[Pause], Mapping[str, Any]]
 """Makes the result that ends a round."""
 
+ExitAs = Callable[[SystemExit], BaseException]
+
 
 def current_ms() -> int:
     """The time of the event loop in whole milliseconds: the virtual one in a simulation."""
@@ -168,6 +170,8 @@ class Dispatcher:
         clock: the time in whole milliseconds.
         state_clock: the time by which request state expires. Servers that stand in for one another need the
             same, as they need the same key.
+        exit_as: makes what goes up in the place of a handler's SystemExit; None: itself does. An event loop
+            of asyncio lets that out there and then, and leaves all tasks as they are.
     """
 
     server: Server
@@ -176,6 +180,7 @@ class Dispatcher:
     flights: dict[RequestId, Flight] = field(default_factory=dict[RequestId, Flight])
     clock: Clock = current_ms
     state_clock: Clock = current_ms
+    exit_as: ExitAs | None = None
 
     def take_off(self, id: RequestId) -> Flight:
         """Enter a request in the table of those in work.
@@ -483,6 +488,8 @@ class Dispatcher:
             # Nobody has cancelled this request: the handler awaited something of its own that was.
             self.scribe.note(f"{name} let the cancellation of something else out.")
             return ErrorResponse(id, INTERNAL_ERROR, "Internal error"), "error"
+        if isinstance(error, SystemExit) and self.exit_as is not None:
+            raise self.exit_as(error) from None
         if not isinstance(error, Pause | BaseExceptionGroup):
             raise error
         found = pause_in(cast("BaseException", error))

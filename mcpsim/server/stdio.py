@@ -20,7 +20,16 @@ from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request
 from mcpsim.recording.scribe import Scribe
 from mcpsim.server.asking import Clock
 from mcpsim.server.context import ASK_TIMEOUT_S
-from mcpsim.server.dispatch import ANSWERS, Answer, Dispatcher, Flight, Tokens, current_ms, write_answer
+from mcpsim.server.dispatch import (
+    ANSWERS,
+    Answer,
+    Dispatcher,
+    ExitAs,
+    Flight,
+    Tokens,
+    current_ms,
+    write_answer,
+)
 from mcpsim.server.server import Server
 from mcpsim.server.sessions import ServedSession, Taken, answer_batch
 from mcpsim.server.subscriptions import OpenSubscriptions
@@ -44,6 +53,7 @@ class StdioServing:
         principal: who started this process, or "".
         state_clock: the time by which request state expires, in whole milliseconds. A server that is started
             again needs the same; by default it is the event loop's.
+        exit_as: makes what goes up in the place of a handler's SystemExit; None: itself does.
     """
 
     def __init__(
@@ -55,13 +65,14 @@ class StdioServing:
         tokens: Tokens,
         principal: str = "",
         state_clock: Clock = current_ms,
+        exit_as: ExitAs | None = None,
     ) -> None:
         self._server = server
         self._stream = stream
         self._quick = quick(stream)
         self._scribe = scribe
         self._principal = principal
-        self._dispatcher = Dispatcher(server, scribe, tokens, state_clock=state_clock)
+        self._dispatcher = Dispatcher(server, scribe, tokens, state_clock=state_clock, exit_as=exit_as)
         self._session = legacy.Session(server.legacy_versions)
         self._served = ServedSession(self._session, self._dispatcher, self._send_unrelated, principal)
         self._subscriptions = OpenSubscriptions(announces=True, changed=self._note_state)
@@ -69,6 +80,7 @@ class StdioServing:
         self._unsent: deque[bytes] = deque()
         self._loses = False
         self._unwritten = 0
+        self._unread = False
         self._written = anyio.Event()
 
     def end_subscriptions(self, reason: str = "The server ends its subscriptions.") -> int:
@@ -104,19 +116,21 @@ class StdioServing:
         lines = LineReader()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            while True:
+            while not self._unread:
                 try:
                     chunk = await self._stream.receive()
                 except (anyio.EndOfStream, ConnectionClosed):
                     break
                 taken = lines.feed(chunk)
                 for line in taken:
+                    if self._unread:
+                        break
                     while self._unwritten >= MAX_UNWRITTEN:
                         self._written = anyio.Event()
                         await self._written.wait()
                     await self._take(tasks, line, alone=len(taken) == 1)
             leftover = lines.finish()
-            if leftover:
+            if leftover and not self._unread:
                 self._scribe.note(f"The input ended in the middle of a message of {len(leftover)} bytes.")
             remembered = self._session.phase is not legacy.Phase.NEW or len(self._subscriptions) > 0
             self._served.close()
@@ -153,11 +167,17 @@ class StdioServing:
         try:
             await self._send(data)
         except ConnectionClosed:
-            # The reading side will notice as well, and end the connection.
-            self._scribe.note("An answer could not be sent: nobody reads any more.")
+            self._stop_unread()
         finally:
             self._unwritten -= 1
             self._written.set()
+
+    def _stop_unread(self) -> None:
+        """Whoever does not read our answers gets none: what is in work stops, and no more lines are taken."""
+        if not self._unread:
+            self._unread = True
+            self._scribe.note("An answer could not be sent: nobody reads any more.")
+            self._dispatcher.cancel_all()
 
     async def _take(self, tasks: TaskGroup, line: bytes | FramingError, *, alone: bool) -> None:
         if isinstance(line, FramingError):

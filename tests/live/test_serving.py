@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,42 @@ def test_a_client_that_closed_its_end_ends_it() -> None:
         process.stdin.write(call(2, "add", a=1, b=2))
         process.stdin.flush()
         assert process.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_a_client_that_never_reads_an_answer_ends_it_with_one_line_whatever_it_has_sent(era: str) -> None:
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    lines = [ping] * 1500 if era == "legacy" else [call(id, "add", a=1, b=2) for id in range(300)]
+    # One is in work for longer than the test may take.
+    first = b"" if era == "legacy" else call(1000, "wait_long")
+    with served("our_server:server", "--era", era) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        with suppress(BrokenPipeError):
+            process.stdin.write(first + b"".join(lines))
+            process.stdin.flush()
+        # Its stdin stays open.
+        assert process.wait(LIMIT_S) == 0
+        told = process.stderr.read().decode().splitlines()
+    assert told == ["mcpsim: An answer could not be sent: nobody reads any more."]
+
+
+@pytest.mark.parametrize("tool", ["leave", "leave_at_once", "leave_from_a_group"])
+@pytest.mark.parametrize(("code", "status", "told"), [(7, 7, ""), (None, 0, ""), ("Enough.", 1, "Enough.\n")])
+def test_a_handler_that_ends_the_process_ends_it_without_more_words(
+    tool: str, code: Any, status: int, told: str
+) -> None:
+    with served("leaving_server:server") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        # What is in work, and what has not begun yet, is told of as little.
+        lines = [call(1, "wait_long"), call(2, tool, code=code), *(call(id, "wait_long") for id in (3, 4))]
+        process.stdin.write(b"".join(lines))
+        process.stdin.flush()
+        assert process.wait(LIMIT_S) == status
+        assert process.stderr.read().decode() == told
 
 
 def test_files_in_the_place_of_pipes(tmp_path: Path) -> None:
