@@ -78,6 +78,7 @@ class Caller:
         self._scribe = Scribe(None, "client")
         self._inbox = Inbox(self, self._scribe)
         self._next_id = 1
+        self._cancelling: set[anyio.Event] = set()
 
     def _attach(self, wire: Wire, scribe: Scribe, tasks: TaskGroup) -> None:
         self._wire, self._scribe, self._tasks = wire, scribe, tasks
@@ -207,9 +208,24 @@ class Caller:
             params["reason"] = "The answer took too long."
         if wire.is_http and self._tasks is not None:
             # Nobody waits for what the endpoint says to it: who cancels wants to go on.
-            self._tasks.start_soon(self._send_cancellation, params, name="client: cancellation")
+            sent = anyio.Event()
+            self._cancelling.add(sent)
+            self._tasks.start_soon(self._cancel_aside, params, sent, name="client: cancellation")
         else:
             await self._send_cancellation(params)
+
+    async def _cancel_aside(self, params: dict[str, Any], sent: anyio.Event) -> None:
+        try:
+            await self._send_cancellation(params)
+        finally:
+            self._cancelling.discard(sent)
+            sent.set()
+
+    async def _end_cancelling(self) -> None:
+        """Wait for the cancellations that are on their way: after the session's end nobody takes them."""
+        with anyio.move_on_after(CLOSE_TIMEOUT_S):
+            for sent in tuple(self._cancelling):
+                await sent.wait()
 
     async def _send_cancellation(self, params: dict[str, Any]) -> None:
         with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):

@@ -172,6 +172,7 @@ class Client(Listener):
             finally:
                 with anyio.CancelScope(shield=True):
                     self._stop_answering()
+                    await self._end_cancelling()
                     await wire.close(self._headers(None))
                     if self._phase is not legacy.Phase.NEW:
                         # The session is over, and all that belonged to it.

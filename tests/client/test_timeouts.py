@@ -10,10 +10,11 @@ from typing import Any
 
 import anyio
 import pytest
-from far_ends import both_ways, heard, progress, result, talk_to
-from talking import FakeEndpoint, FakeServer, json_response, play, stream
+from far_ends import EVERYTHING, both_ways, heard, initialized, progress, result, talk_to
+from talking import FakeEndpoint, FakeServer, Response, json_response, play, stream
 
 from mcpsim import Client, RequestTimeout
+from mcpsim.transports.http import HttpRequest
 
 DONE = {"content": [{"type": "text", "text": "done"}], "resultType": "complete"}
 
@@ -85,6 +86,30 @@ def test_initialize_is_never_cancelled(transport: str) -> None:
     assert isinstance(played.error, RequestTimeout)
     assert "cancelled" not in str(played.error)
     assert cancellations(far) == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "took_s"), [(Response(202), 1), (Response(202, [3.0]), 4), (Response(0), 6)], ids=str
+)
+def test_a_session_ends_after_the_cancellations_that_were_begun_in_it(taken: Response, took_s: float) -> None:
+    """A client gives up and leaves at once. The endpoint takes the cancellation at once, or slowly, or never
+    says so; then the client does not wait for it for ever."""
+    at: list[tuple[str, float]] = []
+
+    def respond(request: HttpRequest, message: Any) -> Response:
+        method = request.method if message is None else message["method"]
+        at.append((method, anyio.current_time()))
+        if method == "initialize":
+            return json_response(initialized(message, EVERYTHING, "2025-11-25"), MCP_Session_Id="s")
+        if method == "tools/call":
+            return stream(hangs=True)
+        return taken if method == "notifications/cancelled" else Response(202)
+
+    endpoint = FakeEndpoint(respond)
+    client = Client(era="legacy", standing_stream=False, timeout_s=60)
+    played = play(call(timeout_s=1), endpoint, client=client)
+    assert isinstance(played.error, RequestTimeout)
+    assert at[-2:] == [("notifications/cancelled", 1), ("DELETE", took_s)]
 
 
 @both_ways
