@@ -21,6 +21,8 @@ MAX_DEPTH: Final = 50
 #: second of as many.
 MAX_STEPS: Final = 25_000
 MAX_UNIQUE: Final = 1_000
+#: How many items or members one step goes through.
+SHORT: Final = 50
 
 # Each of these may look for a match of a regular expression.
 _WITH_PATTERNS: Final = ("pattern", "patternProperties", "unevaluatedProperties")
@@ -99,17 +101,19 @@ def _bounded(keywords: Mapping[str, Keyword]) -> dict[str, Keyword]:
     """The keywords of a dialect, with a budget for all of them together."""
     steps = 0
 
-    def counted(keyword: Keyword) -> Keyword:
+    def counted(name: str, keyword: Keyword) -> Keyword:
         def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
             nonlocal steps
-            steps += 1
+            steps += 1 + (_length(value) + _length(instance)) // SHORT
+            if name == "uniqueItems" and value is True:
+                steps += _comparisons(instance) // SHORT
             if steps > MAX_STEPS:
                 raise NotChecked(f"it takes more than {MAX_STEPS} steps to check")
             yield from keyword(validator, value, instance, schema) or ()
 
         return check
 
-    bounded = {name: counted(keyword) for name, keyword in keywords.items()}
+    bounded = {name: counted(name, keyword) for name, keyword in keywords.items()}
     for name in _WITH_PATTERNS:
         if name in bounded:
             bounded[name] = _nothing
@@ -117,6 +121,23 @@ def _bounded(keywords: Mapping[str, Keyword]) -> dict[str, Keyword]:
         if name in bounded:
             bounded[name] = _unless(unless, bounded[name])
     return bounded
+
+
+def _length(value: Any) -> int:
+    return len(cast("list[Any]", value)) if isinstance(value, list | dict) else 0
+
+
+def _comparisons(instance: Any) -> int:
+    """About how much has to be compared to see that the items of a list are all different."""
+    items = cast("list[Any]", instance) if isinstance(instance, list) else []
+    if all(isinstance(item, str) for item in items):
+        # These are sorted first.
+        return 0
+    parts, level = 0, items
+    while level:
+        parts += len(level)
+        level = [inner for item in level for inner in _items(item)]
+    return len(items) * parts
 
 
 def _unless(skips: Callable[[Any, Any], bool], keyword: Keyword) -> Keyword:

@@ -204,13 +204,25 @@ TENFOLD: dict[str, Any] = {
 TENFOLD["$defs"]["d20"] = {"type": "integer"}
 
 
-@pytest.mark.parametrize("schema", [DOUBLING, TENFOLD], ids=["doubling", "tenfold"])
-def test_a_schema_that_never_ends_does_not_keep_the_client_for_long(schema: Any) -> None:
+@pytest.mark.parametrize(
+    ("schema", "content"),
+    [
+        (DOUBLING, "a"),
+        (TENFOLD, "a"),
+        # Few steps, and each of them a long one.
+        ({"items": {"uniqueItems": True}}, [[{"a": n} for n in range(900)]] * 10),
+        ({"uniqueItems": True}, [[0] * 500 + [n] for n in range(900)]),
+        ({"allOf": [{"items": True}] * 50}, [1] * 200_000),
+        ({"items": {"enum": list(range(4900))}}, [4899] * 5000),
+    ],
+    ids=["doubling", "tenfold", "different", "long and different", "many items", "many values"],
+)
+def test_a_schema_that_never_ends_does_not_keep_the_client_for_long(schema: Any, content: Any) -> None:
     # What has to be imported is not meant.
     OutputSchema({}).fault_in("a")
     begun = time.process_time()
     with pytest.raises(NotChecked, match=f"more than {MAX_STEPS} steps"):
-        OutputSchema(schema).fault_in("a")
+        OutputSchema(schema).fault_in(content)
     assert time.process_time() - begun < 2
 
 
