@@ -16,7 +16,7 @@ from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.modern import LOG_LEVELS
 from mcpsim.eras.revisions import COMPLETION_CONTEXT_REVISIONS, era_of
-from mcpsim.errors import ProtocolError, RequestTimeout, UnexpectedResponse
+from mcpsim.errors import McpSimError, ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import Notification
 
 OnLog = Callable[[str, Any, str | None], object]
@@ -281,15 +281,25 @@ class Methods(ToolKeeper):
         What the server then tells reaches `on_notification`; on HTTP it needs a standing stream.
 
         Raises:
-            ProtocolError, RequestTimeout, ConnectionClosed, UnexpectedResponse, McpSimError: as `call_tool`.
+            McpSimError: the connection is a modern one, or the server did not declare that it can.
+            ProtocolError, RequestTimeout, ConnectionClosed, UnexpectedResponse: as `call_tool`.
 
         https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
         """
+        self._check_legacy("resources/subscribe")
         await self._ask("resources/subscribe", {"uri": uri})
 
     async def unsubscribe(self, uri: str) -> None:
         """Ask not to be told of a resource any more (`resources/unsubscribe`, legacy); as `subscribe`."""
+        self._check_legacy("resources/unsubscribe")
         await self._ask("resources/unsubscribe", {"uri": uri})
+
+    def _check_legacy(self, method: str) -> None:
+        if self.era != "legacy":
+            raise McpSimError(
+                f"{method}: this connection speaks {self.version}, which has no such method. Use listen() "
+                "with resource_subscriptions=[...]."
+            )
 
     async def notified(self, message: Notification) -> None:
         await super().notified(message)

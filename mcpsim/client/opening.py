@@ -21,6 +21,8 @@ class Opener(Caller):
     Attributes:
         preferred_era, preferred_version: what the client was told to use.
         server_info, server_capabilities, server_versions, instructions: what the server said of itself.
+        server_is_modern: whether somebody knows without asking that the server speaks a modern version, as in
+            a simulation. Then no error suggests that it may be a legacy one.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Opener(Caller):
         self.instructions = ""
         self._phase = legacy.Phase.NEW
         self._answered_as_modern = False
+        self.server_is_modern = False
         self._renewing = anyio.Lock()
 
     async def connect(self) -> None:

@@ -21,6 +21,7 @@ from mcpsim.eras.negotiation import (
 )
 from mcpsim.eras.revisions import LATEST_MODERN, era_of
 from mcpsim.errors import (
+    MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
     McpSimError,
     ProtocolError,
@@ -142,12 +143,17 @@ class Requester(Opener):
         if not refused or version is None or version == self.version:
             if error.code not in RECOGNISED_MODERN_ERRORS:
                 self._advise(error)
+            elif error.code == MISSING_CLIENT_CAPABILITY:
+                error.add_note(
+                    "A client declares what its callbacks can answer: Client(elicit=..., elicit_url=..., "
+                    "sample=..., roots=...)."
+                )
             raise error
         self._scribe.note(f"The server does not speak {self.version}; from here on it is {version}.")
         self.version = version
 
     def _advise(self, error: McpSimError) -> None:
-        if self.era == "modern" and not self._answered_as_modern:
+        if self.era == "modern" and not (self._answered_as_modern or self.server_is_modern):
             error.add_note(
                 "The server has not yet answered a modern request. If it is a legacy server, connect with "
                 "Client(era='auto') or Client(era='legacy')."

@@ -343,6 +343,7 @@ class Simulation:
                 async with AsyncExitStack() as stack:
                     for lane, client in self._clients.items():
                         wire, scribe = world.wire(lane, client)
+                        client.server_is_modern = bool(self._cast.server.modern_versions)
                         await stack.enter_async_context(client.attached(wire, scribe))
                     await self._tell(world)
                 world.hang_up()

@@ -228,6 +228,7 @@ class Host:
             raise ValueError("host.start_again takes one of the clients that the story was given.")
         again = client.fresh()
         wire, scribe = self._world.wire(lane, again)
+        again.server_is_modern = client.server_is_modern
         async with again.attached(wire, scribe):
             if self._connect:
                 await again.connect()

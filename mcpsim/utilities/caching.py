@@ -70,10 +70,14 @@ class Entry:
         return self.received_ms + self.ttl_ms
 
     def is_fresh(self, now_ms: float) -> bool:
-        """Whether it may be given out without asking the server again."""
+        """Whether it may be given out without asking the server again.
+
+        What was received later than now is of another clock, such as that of a run before: nobody knows how
+        old it is, and so it is stale.
+        """
         # In whole microseconds: sums of fractions are not exact.
         age_us = round((now_ms - self.received_ms) * 1000)
-        return not self.invalidated and age_us < self.ttl_ms * 1000
+        return not self.invalidated and 0 <= age_us < self.ttl_ms * 1000
 
 
 class Cache:

@@ -20,7 +20,16 @@ from talking import (
     stream,
 )
 
-from mcpsim import Client, ConnectionClosed, McpSimError, ProtocolError, Reply, RequestTimeout
+from mcpsim import (
+    Client,
+    ConnectionClosed,
+    McpSimError,
+    ProtocolError,
+    Reply,
+    RequestTimeout,
+    Server,
+    simulate,
+)
 from mcpsim.client import StdioWire
 from mcpsim.errors import MalformedMessage, UnexpectedResponse
 from mcpsim.messages import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, Batch
@@ -846,3 +855,43 @@ def test_a_malformed_message_is_an_error_with_a_code() -> None:
     (only,) = reply.messages
     assert isinstance(only, Batch)
     assert all(isinstance(one, MalformedMessage) for one in only.members)
+
+
+def test_subscribe_on_a_modern_connection_says_what_to_use_instead() -> None:
+    async def story(client: Client) -> None:
+        for ask in (client.subscribe, client.unsubscribe):
+            with pytest.raises(McpSimError, match=r"has no such method. Use listen\(\)"):
+                await ask("notice://monday")
+
+    assert simulate(story, server=Server("desk")).recording.frames == ()
+
+
+def test_a_server_that_is_known_to_be_modern_is_not_called_a_legacy_one() -> None:
+    async def story(client: Client) -> list[str]:
+        with pytest.raises(ProtocolError) as raised:
+            await client.call_tool("no such tool")
+        return getattr(raised.value, "__notes__", [])
+
+    desk = Server("desk")
+    desk.tool("look")(lambda: "seen")
+    assert simulate(story, server=desk).value == []
+    old = Server("desk", era="legacy")
+    old.tool("look")(lambda: "seen")
+    (note,) = simulate(story, server=old).value
+    assert "connect with Client(era='auto')" in note
+
+
+def test_an_error_for_a_missing_capability_says_how_to_declare_it() -> None:
+    desk = Server("desk")
+
+    @desk.tool(requires={"elicitation": {"form": {}}})
+    def book() -> str:
+        return "booked"
+
+    async def story(client: Client) -> list[str]:
+        with pytest.raises(ProtocolError) as raised:
+            await client.call_tool("book")
+        return raised.value.__notes__
+
+    (note,) = simulate(story, server=desk).value
+    assert "Client(elicit=" in note

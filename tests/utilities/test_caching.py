@@ -103,8 +103,23 @@ def test_a_public_result_for_somebody_else_is_better_than_a_stale_one_of_ones_ow
     cache = Cache()
     cache.store("tools/list", None, hinted(1, "private", n=1), 0, "ann")
     cache.store("tools/list", None, hinted(1000, "public", n=2), 5, "ben")
-    found = [cache.get("tools/list", None, at, "ann") for at in (0, 10)]
+    found = [cache.get("tools/list", None, at, "ann") for at in (5, 10)]
     assert [entry.result["n"] for entry in found if entry is not None] == [2, 2]
+
+
+def test_what_was_received_in_the_future_is_stale() -> None:
+    """A cache that is kept for another run meets a clock that begins again."""
+    cache = Cache()
+    cache.store("tools/list", None, hinted(1000, "public"), 60_000, "ann")
+    entry = cache.get("tools/list", None, 40, "ann")
+    assert entry is not None
+    assert [entry.is_fresh(at) for at in (0, 59_999, 60_000, 60_999, 61_000)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 # The key
