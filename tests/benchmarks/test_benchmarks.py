@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 HERE = Path(__file__).parent
 
 
@@ -19,8 +21,9 @@ def printed(script: str, *options: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_against_the_sdk() -> None:
-    found = printed("against_sdk.py", "--calls", "20", "--rounds", "2")
+@pytest.mark.parametrize("handler", ["def", "async"])
+def test_against_the_sdk(handler: str) -> None:
+    found = printed("against_sdk.py", "--calls", "20", "--rounds", "2", "--handler", handler)
     rates = ["ours_per_s", "sdk_legacy_per_s", "sdk_auto_per_s"]
     assert list(found) == [*rates, "ratio", "ratio_of_best"]
     assert all(isinstance(value, float) and value > 0 for value in found.values())
