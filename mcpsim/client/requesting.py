@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import mcp_types
 from mcp_types.methods import parse_server_result
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from mcpsim.client.opening import Opener
 from mcpsim.client.wire import OnProgress, SessionEnded
@@ -30,9 +30,9 @@ from mcpsim.errors import (
 )
 from mcpsim.messages.meta import SERVER_INFO
 
-Model = TypeVar("Model", bound=BaseModel)
-
 RESULT_TYPES: Final = ("complete", "input_required")
+
+_read_call_result: Final = mcp_types.CallToolResult.__pydantic_validator__.validate_python
 
 _PLAIN_RESULT: Final = frozenset({"resultType", "content", "_meta"})
 _PLAIN_BLOCK: Final = frozenset({"type", "text"})
@@ -161,7 +161,7 @@ class Requester(Opener):
 
     def _parse(self, method: str, result: Mapping[str, Any]) -> Any:
         if method == "tools/call" and self.era == "modern" and _is_plain_call_result(result):
-            return _plain_call_result(result)
+            return _read_call_result(result, by_name=False)
         kind = result.get("resultType", "complete")
         if kind not in RESULT_TYPES:
             raise UnexpectedResponse(f"The result of {method} has the unknown resultType {kind!r}.")
@@ -204,40 +204,6 @@ def _is_plain_call_result(result: Mapping[str, Any]) -> bool:
         return False
     return info["name"].__class__ is str and info["version"].__class__ is str
 
-
-def _plain_call_result(result: Mapping[str, Any]) -> mcp_types.CallToolResult:
-    """Read a result of which `_is_plain_call_result` is true: nothing is left to check or to convert."""
-    members: dict[str, Any] = {
-        "meta": dict(result["_meta"]) if "_meta" in result else None,
-        "content": [
-            _model(
-                mcp_types.TextContent,
-                {"type": "text", "text": block["text"], "annotations": None, "meta": None},
-                {"type", "text"},
-            )
-            for block in result["content"]
-        ],
-        "structured_content": None,
-        "is_error": False,
-        "result_type": "complete",
-    }
-    given = {"content", "result_type", "meta"} if "_meta" in result else {"content", "result_type"}
-    return _model(mcp_types.CallToolResult, members, given)
-
-
-def _model(kind: type[Model], members: dict[str, Any], given: set[str]) -> Model:
-    # What `model_construct` does in the end; on the way there it asks every field for its default and its
-    # alias, and takes longer than reading does.
-    model = _new(kind)
-    _set(model, "__dict__", members)
-    _set(model, "__pydantic_fields_set__", given)
-    _set(model, "__pydantic_extra__", None)
-    _set(model, "__pydantic_private__", None)
-    return model
-
-
-_new: Final = object.__new__
-_set: Final = object.__setattr__
 
 _NO_META: Final[Mapping[str, Any]] = {}
 _PLAIN_META: Final = frozenset({SERVER_INFO})
