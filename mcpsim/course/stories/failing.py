@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import anyio
@@ -10,6 +9,7 @@ import anyio
 from mcpsim.client import Client
 from mcpsim.course.servers import help_desk, travel_desk
 from mcpsim.course.stories.asking import obliging
+from mcpsim.course.stories.keeping import ada_and_ben
 from mcpsim.course.stories.story import BOTH, HTTP, LEGACY, MODERN, STDIO, Story, text_of, told
 from mcpsim.errors import ConnectionClosed, ProtocolError, UnexpectedResponse
 from mcpsim.gateway import Gateway
@@ -90,11 +90,6 @@ def may_export(principal: str, tool: str) -> bool:
 def guarded_desk(**settings: Any) -> Any:
     """A help desk where only Ada may export the report."""
     return help_desk(authorise=may_export, **settings)
-
-
-def ada_and_ben(era: Any) -> Mapping[str, Client]:
-    """Two clients for two people."""
-    return {name: Client(name, era=era, principal=name) for name in ("ada", "ben")}
 
 
 FAILING: Final[tuple[Story, ...]] = (
