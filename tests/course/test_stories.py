@@ -49,7 +49,7 @@ EXPECTED: dict[str, Any] = {
         "legacy": ["A notice changed", "notifications/message"],
     },
     "three-pages": [3, 3, 1],
-    "every-list-in-pages": {"resources/list": 3, "tools/list": 1},
+    "two-lists-in-pages": {"resources/list": 3, "tools/list": 1},
     "cursor-made-up": ["-32602"] * 3,
     "list-grows-between-pages": REPORTS,
     "fresh-then-stale": ["4 a pack"] * 3,

@@ -15,8 +15,8 @@ async def three_pages(client: Client) -> list[int]:
     return [len(page.resources) async for page in client.pages("resources/list")]
 
 
-async def every_list_in_pages(client: Client) -> dict[str, int]:
-    """All four lists are read in the same way, however many pages they have."""
+async def two_lists_in_pages(client: Client) -> dict[str, int]:
+    """The resources and the tools are read in the same way, however many pages each list has."""
     counts: dict[str, int] = {}
     for method in ("resources/list", "tools/list"):
         counts[method] = len([page async for page in client.pages(method)])
@@ -57,7 +57,7 @@ async def list_grows_between_pages(client: Client) -> list[str]:
 
 PAGES: Final[tuple[Story, ...]] = (
     told(three_pages, archive, ALL),
-    told(every_list_in_pages, archive, BOTH),
+    told(two_lists_in_pages, archive, BOTH),
     told(cursor_made_up, archive, BOTH),
     told(list_grows_between_pages, archive, BOTH),
 )
