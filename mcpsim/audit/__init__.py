@@ -1,0 +1,1 @@
+"""The audit: any trace in, the broken rule out."""

@@ -1,0 +1,164 @@
+"""What a rule is: one row of the audit's table.
+
+A rule is bound to a part of the trace (a message, a request with all that belongs to it, an HTTP exchange, a
+session ...) and to the revisions that have it. Its check looks at one such part and yields what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from mcpsim.audit.model import (
+    Call,
+    Connection,
+    Exchange,
+    Item,
+    Kind,
+    Rounds,
+    Session,
+    Subscription,
+    Trace,
+    Walk,
+)
+from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS, Era
+
+Level = Literal["MUST", "SHOULD", "note"]
+Bound = Literal["client", "server", "gateway", "sender"]
+Part = type[Call] | type[Connection] | type[Exchange] | type[Rounds] | type[Session] | type[Subscription]
+
+#: What the specification requires, or forbids: MUST, MUST NOT, SHALL, REQUIRED, and what its schema demands.
+MUST: Final = "MUST"
+#: What it recommends, or advises against.
+SHOULD: Final = "SHOULD"
+#: What it says without such a word, what two of its pages say differently, and hints.
+NOTE: Final = "note"
+
+#: The revisions that a rule holds in.
+LEGACY: Final = frozenset(LEGACY_REVISIONS)
+MODERN: Final = frozenset(MODERN_REVISIONS)
+#: Also for a revision that is not known here.
+ALL: Final = LEGACY | MODERN
+
+
+class On(NamedTuple):
+    """What a check is given: every part of the trace of this kind, of these methods (or of any)."""
+
+    kind: str | type[Any]
+    methods: tuple[str, ...] = ()
+
+
+def messages() -> On:
+    """Every request, notification, result and error."""
+    return On("message")
+
+
+def requests(*methods: str) -> On:
+    """Every request of these methods, or of any."""
+    return On("request", methods)
+
+
+def notifications(*methods: str) -> On:
+    """Every notification of these methods, or of any."""
+    return On("notification", methods)
+
+
+def results(*methods: str) -> On:
+    """Every result of a request of these methods; of any, also one that answers nothing known."""
+    return On("response", methods)
+
+
+def errors(*methods: str) -> On:
+    """Every error that answers a request of these methods; of any, also one that answers nothing known."""
+    return On("error", methods)
+
+
+def items(kind: Kind) -> On:
+    """Every item of a kind that is no message, such as "unreadable", "batch" or "event"."""
+    return On(kind)
+
+
+def calls(*methods: str) -> On:
+    """Every request of these methods with all that belongs to it, when the whole trace was read."""
+    return On(Call, methods)
+
+
+def each(part: type[Any], *methods: str) -> On:
+    """Every `Exchange`, `Session`, `Walk`, `Rounds`, `Subscription` or `Connection`, or the `Trace` itself;
+    a walk or rounds of these methods, or of any."""
+    return On(part, methods)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found.
+
+    Attributes:
+        item: where; the finding's index is its row.
+        message: one or two sentences: what is there, and what would be right. Texts of the trace in it are
+            cut and escaped (`show`).
+        hint: what to do about it, or "".
+        party: who did it, by name; "" for the one whom the rule binds.
+        level: where the check can tell less than the rule says; None for the rule's own.
+    """
+
+    item: Item
+    message: str
+    hint: str = ""
+    party: str = ""
+    level: Level | None = None
+
+
+Check = Callable[[Any], Iterable[Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row.
+
+    Attributes:
+        id: stable, in lower case with hyphens, such as "pagination-empty-cursor-is-a-cursor".
+        level: how strict the specification is.
+        bound: who has to keep it. "sender" for both sides.
+        revisions: where it holds.
+        pages: for each era in which it holds, the page of the specification and the anchor.
+        sentence: the rule in our own words, one sentence.
+        on: what the check is given.
+        check: yields what is wrong.
+    """
+
+    id: str
+    level: Level
+    bound: Bound
+    revisions: frozenset[str]
+    pages: Mapping[Era, str]
+    sentence: str
+    on: On
+    check: Check
+
+
+__all__ = [
+    "ALL",
+    "LEGACY",
+    "MODERN",
+    "MUST",
+    "NOTE",
+    "SHOULD",
+    "Bound",
+    "Check",
+    "Found",
+    "Level",
+    "On",
+    "Rule",
+    "Trace",
+    "Walk",
+    "calls",
+    "each",
+    "errors",
+    "items",
+    "messages",
+    "notifications",
+    "requests",
+    "results",
+]
