@@ -1,12 +1,14 @@
 """What the lessons and exercises use: sample servers, stories, ways to show a run, checks."""
 
 from mcpsim.course.archive import recorded
+from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.servers import basket_shop, help_desk, old_desk, picky_desk
 from mcpsim.course.showing import phase_table, show, side_by_side
 from mcpsim.course.stories import STORIES, Story, text_of
 from mcpsim.transports.http import Headers
 
 __all__ = [
+    "MISBEHAVING",
     "STORIES",
     "Headers",
     "Story",

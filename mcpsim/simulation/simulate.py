@@ -28,6 +28,7 @@ from mcpsim.simulation.watchdog import LIMIT_S
 from mcpsim.simulation.world import CLIENT_LANE, SERVER_LANE, Cast, Host, World
 from mcpsim.transports.faults import Fault, FaultPlan
 from mcpsim.transports.link import Stdio, StreamableHttp, Wiring
+from mcpsim.transports.twists import MakeTwist
 
 Story = Callable[..., Awaitable[Any]]
 Clients = Client | Mapping[str, Client] | None
@@ -46,6 +47,7 @@ def simulate(
     era: ClientEra | None = None,
     seed: int | str = 0,
     faults: Sequence[Fault] = (),
+    twist: MakeTwist | None = None,
     connect: bool = True,
     check: bool = True,
     title: str | None = None,
@@ -70,6 +72,8 @@ def simulate(
         era: the era of a plain client: "modern" (the default), "legacy" or "auto". Not beside `client`.
         seed: where every random draw comes from.
         faults: what goes wrong on the way.
+        twist: makes what changes the messages of a peer as it sends them, so that it misbehaves; it is called
+            for this run alone. See `mcpsim.transports.twists`.
         connect: whether each client opens the connection (handshake or probe) before the story begins.
         check: whether an error of the story is raised. Otherwise it is in the run's `error`.
         title: what the run shows; the story's first docstring line or its name by default.
@@ -93,6 +97,7 @@ def simulate(
         era=era,
         seed=seed,
         faults=faults,
+        twist=twist,
         connect=connect,
         title=title,
         step_budget=step_budget,
@@ -158,6 +163,7 @@ class Simulation:
         era: ClientEra | None = None,
         seed: int | str = 0,
         faults: Sequence[Fault] = (),
+        twist: MakeTwist | None = None,
         connect: bool = True,
         title: str | None = None,
         step_budget: int = STEP_BUDGET,
@@ -195,6 +201,7 @@ class Simulation:
             self._plan,
             seed,
             self._loop.is_quiet,
+            None if twist is None else twist(),
         )
         self._header: dict[str, Any] = {
             "title": title or title_of(story),

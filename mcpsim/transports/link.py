@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -24,13 +24,16 @@ from mcpsim.recording.events import Head
 from mcpsim.recording.frames import message_bytes
 from mcpsim.recording.recorder import Recorder
 from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, FaultPlan, Reorder
-from mcpsim.transports.http import EVENT_STREAM_TYPE, HttpHead, HttpRequest
+from mcpsim.transports.http import EVENT_STREAM_TYPE, Headers, HttpHead, HttpRequest
 from mcpsim.transports.streams import HttpReply, Look
+from mcpsim.transports.twists import Outgoing, Twist, framed, is_streamed, several
 from mcpsim.transports.wakeup import Bell
 
 # How many messages a direction takes in one moment before it makes the sender give control back: a handler
 # that sends for ever would otherwise never do it.
 BURST: Final = 1_000
+
+ACCEPTED: Final = 202
 
 TO_SERVER: Final = "to server"
 TO_CLIENT: Final = "to client"
@@ -112,6 +115,7 @@ class Wiring:
         set_alarm: wakes a reader when something arrives. A timeout of anyio would do it too, and take longer
             than all the rest of the way.
         is_quiet: tells whether nobody but who asks has anything to do at this moment.
+        twist: changes what peers are about to send, or None.
         latency_us, jitters: of the transport.
     """
 
@@ -122,6 +126,7 @@ class Wiring:
     plan: FaultPlan
     seed: int | str
     is_quiet: Callable[[], bool] = lambda: False
+    twist: Twist | None = None
     latency_us: int = field(init=False)
     jitters: bool = field(init=False)
 
@@ -195,6 +200,7 @@ class Pipe:
         double: called when a fault doubles an HTTP request.
         orphan: the head of an event stream whose first event does not arrive first: the head does.
         look: what the receiver can take without being woken; see `QuickStream.take_at_once`.
+        streams: whether a twist sent something of an event stream.
     """
 
     wiring: Wiring
@@ -207,7 +213,9 @@ class Pipe:
     double: Callable[[Parcel], None] | None = None
     orphan: HttpHead | None = None
     look: Look | None = None
+    streams: bool = False
     keys: Keys = field(default_factory=Keys)
+    _head_to_come: HttpHead | HttpRequest | None = None
     _parcels: deque[Parcel] = field(default_factory=deque[Parcel])
     _last_due_us: int = 0
     _moment_us: int = 0
@@ -223,13 +231,24 @@ class Pipe:
         if self._burst > BURST:
             await anyio.lowlevel.checkpoint()
 
-    def put(self, data: bytes, head: HttpHead | HttpRequest | None = None, *, last: bool = False) -> None:
+    def put(
+        self,
+        data: bytes,
+        head: HttpHead | HttpRequest | None = None,
+        *,
+        last: bool = False,
+        as_it_is: bool = False,
+    ) -> None:
         """Send a frame.
 
         Args:
             last: whether the sender gives control back next, without beginning anything else.
+            as_it_is: whether no twist is asked any more.
         """
         wiring = self.wiring
+        if wiring.twist is not None and not as_it_is:
+            self._put_twisted(wiring.twist, data, head)
+            return
         frame = wiring.recorder.sent(
             self.sender,
             self.receiver,
@@ -256,6 +275,28 @@ class Pipe:
             self._hand_over(now_us, frame, data, head)
         else:
             self._enqueue(Parcel(due_us, frame, data, head))
+
+    def _put_twisted(self, twist: Twist, data: bytes, head: HttpHead | HttpRequest | None) -> None:
+        if head is None:
+            head, self._head_to_come = self._head_to_come, None
+        asked = self.outgoing(data, head)
+        given = several(twist(asked), asked)
+        if len(given) > 1:
+            _check_room(given[0])
+        if not given and isinstance(head, HttpHead) and is_event_stream(head):
+            # The stream begins all the same, with what comes next.
+            self._head_to_come = head
+        for at, one in enumerate(given):
+            # What is not touched goes out byte for byte: a comment of a stream is no message.
+            same = one.data == asked.data and is_streamed(one.head) == is_streamed(head)
+            body = data if same and not one.unframed else framed(one, b"" if at else data)
+            self.streams = self.streams or (isinstance(one.head, HttpHead) and is_event_stream(one.head))
+            self.put(body, one.head, as_it_is=True)
+
+    def outgoing(self, data: bytes, head: HttpHead | HttpRequest | None) -> Outgoing:
+        """A frame as a twist sees it."""
+        body = self._body(data, head)
+        return Outgoing(self.sender, self.receiver, body, head, self.exchange, self.connection)
 
     def _is_next(self, now_us: int) -> bool:
         return not self._parcels and self._last_due_us <= now_us and self.wiring.is_quiet()
@@ -483,6 +524,14 @@ def _changed(data: bytes, fault: Change, *, sse: bool) -> bytes | None:
     return None if changed == data else changed
 
 
+def _check_room(first: Outgoing) -> None:
+    if isinstance(first.head, HttpHead) and not is_event_stream(first.head):
+        raise ValueError(
+            "A twist sends several messages as one HTTP response that is no event stream. Make it one: "
+            "with_header('Content-Type', 'text/event-stream')."
+        )
+
+
 def is_event_stream(head: HttpHead) -> bool:
     """Whether the body of a response is a stream of server-sent events."""
     return (head.headers.get("Content-Type") or "").lower().startswith(EVENT_STREAM_TYPE)
@@ -585,6 +634,7 @@ class HttpLink:
         self._keys = Keys()
         self._label = label or f"{client}-{server}"
         self._copies: list[Exchange] = []
+        self._beside: list[Exchange] = []
         self.connection = wiring.recorder.new_connection()
 
     async def open(self, request: HttpRequest) -> Exchange:
@@ -593,13 +643,35 @@ class HttpLink:
         if self._wiring.transport.jitter_ms:
             label += f":{self._keys.next(request.body)}"
         opened = self._exchange(label)
+        if self._wiring.twist is not None:
+            self._open_twisted(self._wiring.twist, opened, request)
+            return opened
+        self._send(opened, label, request)
+        return opened
+
+    def _send(self, opened: Exchange, label: str, request: HttpRequest) -> None:
         copies: list[Parcel] = []
         opened.there.double = copies.append
-        opened.there.put(request.body, request)
+        opened.there.put(request.body, request, as_it_is=True)
         self._begin(opened)
         for parcel in copies:
             self._double(f"{label}:copy", parcel)
-        return opened
+
+    def _open_twisted(self, twist: Twist, opened: Exchange, request: HttpRequest) -> None:
+        asked = opened.there.outgoing(request.body, request)
+        given = several(twist(asked), asked)
+        own = next((one for one in given if not one.added), None)
+        for one in given:
+            exchange = opened if one is own else self._exchange(f"{opened.there.label}:beside")
+            head = one.head if isinstance(one.head, HttpRequest) else request
+            self._send(exchange, exchange.there.label, replace(head, body=one.data))
+            if one is not own:
+                self._beside.append(exchange)
+                self._tasks.start_soon(exchange.read_away, name=f"client: HTTP exchange {one.exchange}")
+        if own is None:
+            # It never went out, and its sender does not know that.
+            opened.back.orphan = HttpHead(ACCEPTED, Headers())
+            opened.back.finish()
 
     def _exchange(self, label: str) -> Exchange:
         wiring = self._wiring
@@ -625,6 +697,9 @@ class HttpLink:
         for exchange in self._copies:
             exchange.reply.abort()
         self._copies.clear()
+        for exchange in self._beside:
+            exchange.abort()
+        self._beside.clear()
 
     def _begin(self, exchange: Exchange) -> None:
         if not exchange.there.is_empty:
@@ -676,6 +751,13 @@ class Exchange:
         except anyio.EndOfStream:
             self._done = True
             raise
+
+    async def read_away(self) -> None:
+        """Read the response for nobody."""
+        with suppress(anyio.EndOfStream, ConnectionClosed):
+            await self.head()
+            while True:
+                await self.receive()
 
     def abort(self) -> None:
         """The client closes the response stream. The server notices one latency later."""
@@ -737,7 +819,7 @@ class LinkReply:
             return
         self._ended = True
         pipe = self._exchange.back
-        if self._streaming and not pipe.is_broken:
+        if (self._streaming or pipe.streams) and not pipe.is_broken:
             # Only a stream has an end worth showing; a JSON body ends with itself.
             pipe.wiring.recorder.closed(
                 pipe.sender,

@@ -24,6 +24,7 @@ CHECK_STORIES: Final = Row(
     "One of the stories that are played everywhere sends raw bytes and a method that does not exist.",
     ("not a message", "tools/dance"),
 )
+TWISTED: Final = "A peer misbehaves: what it sends is changed, and may be wrong in any way."
 TOO_FEW_KEYS: Final = (
     "The exercise is to leave a required key out, or to name a revision that does not exist."
 )
@@ -101,6 +102,29 @@ BROKEN: Final[dict[str, Row]] = {
             "test_everywhere.py::test_the_recordings_are_the_ones_that_were_written_down",
             "test_nesting.py::test_stepping_gives_the_same_bytes_as_running",
         )
+    },
+    **{
+        f"tests/simulation/test_twists.py::{name}": Row(TWISTED, by=("*",))
+        for name in (
+            "test_what_is_changed_is_what_was_sent",
+            "test_each_run_has_a_twist_of_its_own",
+            "test_the_other_peer_meets_it_as_any_other_message",
+            "test_an_answer_that_is_not_sent",
+            "test_a_request_that_is_not_sent",
+            "test_one_more_message_of_the_server",
+            "test_one_more_message_of_the_client",
+            "test_headers_of_one_more_request_fit_it",
+            "test_heads",
+            "test_bytes_without_framing",
+            "test_an_event_keeps_its_id_and_another_one_may_come_first",
+            "test_the_head_of_a_stream_goes_with_what_is_left_of_it",
+            "test_two_bodies_in_one_plain_response_are_refused",
+            "test_a_twist_with_a_memory",
+        )
+    },
+    **{
+        f"tests/course/test_misbehaving.py::{name}": Row(TWISTED, by=("*",))
+        for name in ("test_it_plays_the_same_twice_and_differs_from_its_twin", "test_its_name_and_sentence")
     },
     "tests/support/test_checked.py::test_the_story_is_played_checked_and_its_error_raised": Row(
         "The checker has to find it.", ("not a message",)

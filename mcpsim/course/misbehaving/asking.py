@@ -1,0 +1,9 @@
+"""Peers that misbehave in questions to the client: elicitation, sampling, roots, multi round-trip."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcpsim.course.misbehaving.base import Misbehaviour
+
+ASKING: Final[tuple[Misbehaviour, ...]] = ()
