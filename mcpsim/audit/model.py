@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import MalformedMessage
@@ -62,6 +62,8 @@ class Item:
         batch: the item of the array that it stood in, otherwise None.
         disturbed: the transport lost, doubled, held back or changed it (known in our own recordings only):
             whoever sent it is not to blame for when and how it came.
+        event: the name of an event, otherwise "".
+        sse_id: the id of a server-sent event; None without.
     """
 
     index: int
@@ -90,6 +92,7 @@ class Item:
     batch: Item | None = None
     disturbed: bool = False
     event: str = ""
+    sse_id: str | None = None
 
     @property
     def other(self) -> str:
@@ -98,8 +101,8 @@ class Item:
 
     @property
     def is_http(self) -> bool:
-        """Whether it belongs to an HTTP exchange."""
-        return self.exchange is not None
+        """Whether it travelled over HTTP."""
+        return self.connection.is_http
 
 
 @dataclass(slots=True, eq=False)
@@ -254,13 +257,13 @@ class Session:
     def client_capabilities(self) -> Mapping[str, Any]:
         """What the client declared."""
         found = self.initialize.request.params.get("capabilities")
-        return found if isinstance(found, dict) else {}
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
     @property
     def server_capabilities(self) -> Mapping[str, Any] | None:
         """What the server declared; None before its result."""
         found = self.initialize.result.get("capabilities")
-        return found if isinstance(found, dict) else None
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -383,7 +386,7 @@ class Connection:
     @property
     def era(self) -> Era | None:
         """The era of all its messages; None where there are several, or none."""
-        eras = {item.era for item in self.items if item.era is not None}
+        eras: set[Era] = {item.era for item in self.items if item.era is not None}
         return eras.pop() if len(eras) == 1 else None
 
     @property

@@ -1,0 +1,111 @@
+"""From anything that was recorded to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from mcpsim.audit.annotating import annotate
+from mcpsim.audit.building import build
+from mcpsim.audit.completeness import gaps
+from mcpsim.audit.engine import Finding, run
+from mcpsim.audit.report import Incomplete, Report, Skipped
+from mcpsim.audit.rule import MUST
+from mcpsim.audit.rules import RULES
+from mcpsim.audit.schema import ID as SCHEMA
+from mcpsim.recording import Recording
+from mcpsim.recording.exporting import to_numbered_interchange
+from mcpsim.recording.readers import ReadTrace
+
+
+def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report:
+    """Say of a trace what each message is, and which rules of the specification it breaks.
+
+    A trace may be cut off at both ends, hold several connections, both eras, and anything that is no message
+    at all: there is a report in any case.
+
+    Args:
+        source: a recording; what `mcpsim.recording.readers.read_trace` read; or the rows of a trace in the
+            interchange form, as dicts.
+    """
+    if isinstance(source, Recording):
+        return _of_recording(source)
+    if isinstance(source, ReadTrace):
+        rows = [row for row, _ in source.rows]
+        where = [place for _, place in source.rows]
+        before = tuple(Skipped(one.where, one.why) for one in source.skipped)
+        return _report(rows, skipped=before, notes=source.notes, where=where)
+    return _report(list(source))
+
+
+def _of_recording(recording: Recording) -> Report:
+    rows: list[dict[str, Any]] = []
+    frames: list[int] = []
+    disturbed: set[int] = set()
+    copies: set[int] = set()
+    doubled = {frame.copy_of for frame in recording.frames if frame.copy_of}
+    latest: dict[tuple[str, int, int], int] = {}
+    by_number = {frame.number: frame for frame in recording.frames}
+    for index, (seen_at, row) in enumerate(to_numbered_interchange(recording.events)):
+        event = recording.events[seen_at]
+        frame = by_number.get(event.frame) if "event" not in row else None
+        rows.append(row)
+        frames.append(0 if frame is None else frame.number)
+        if frame is None:
+            continue
+        lane = frame.sender, frame.connection, frame.exchange
+        overtaken = row["from"] == "server" and frame.number < latest.get(lane, 0)
+        latest[lane] = max(frame.number, latest.get(lane, 0))
+        changed = frame.arrived_data != frame.data
+        if frame.fate != "delivered" or changed or frame.copy_of or overtaken or frame.number in doubled:
+            disturbed.add(index)
+        if frame.copy_of:
+            copies.add(index)
+    return _report(rows, disturbed=disturbed, copies=copies, frames=tuple(frames))
+
+
+def _report(
+    rows: list[Any],
+    *,
+    disturbed: Iterable[int] = (),
+    copies: Iterable[int] = (),
+    skipped: tuple[Skipped, ...] = (),
+    notes: tuple[str, ...] = (),
+    where: list[str] | None = None,
+    frames: tuple[int, ...] = (),
+) -> Report:
+    objects, refused = _objects(rows)
+    trace, bad = build(objects, disturbed=frozenset(disturbed), copies=frozenset(copies))
+    findings, broken = run(trace, RULES)
+    left_out = [
+        *skipped,
+        *refused,
+        *(Skipped(where[one.row] if where else f"row {one.row}", one.why) for one in bad),
+        *(Skipped(f"row {one.index}", f"The rule {one.rule} failed: {one.why}") for one in broken),
+    ]
+    return Report(
+        findings=tuple(_without_echoes(findings)),
+        annotations=tuple(annotate(trace)),
+        incomplete=tuple(Incomplete(gap.kind, gap.item.index, gap.message) for gap in gaps(trace)),
+        skipped=tuple(left_out),
+        notes=notes,
+        messages=sum(item.message is not None for item in trace.items),
+        frames=frames,
+    )
+
+
+def _objects(rows: list[Any]) -> tuple[list[tuple[int, Mapping[str, Any]]], list[Skipped]]:
+    good: list[tuple[int, Mapping[str, Any]]] = []
+    refused: list[Skipped] = []
+    for index, row in enumerate(rows):
+        if isinstance(row, Mapping):
+            good.append((index, cast("Mapping[str, Any]", row)))
+        else:
+            refused.append(Skipped(f"row {index}", "It is no object."))
+    return good, refused
+
+
+def _without_echoes(findings: list[Finding]) -> Iterator[Finding]:
+    """The schema says once more, in general, what a rule has said in particular."""
+    said = {one.index for one in findings if one.level == MUST and one.rule != SCHEMA}
+    return (one for one in findings if one.rule != SCHEMA or one.index not in said)

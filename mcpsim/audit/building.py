@@ -1,0 +1,524 @@
+"""From the rows of the interchange form to a trace: items, and what belongs together.
+
+Three passes over the rows, each linear: read and link (which answer to which request), tell the eras (a
+message that does not say its revision has that of its session, of its request, or of what stands around it),
+and gather (pages, rounds, subscriptions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, cast
+
+from mcpsim.audit.eras import tell_eras
+from mcpsim.audit.gathering import gather
+from mcpsim.audit.model import Call, Connection, Exchange, Item, Kind, Session, Side, Trace
+from mcpsim.audit.rows import BadRow, body_of, names_of, time_of
+from mcpsim.errors import PARSE_ERROR, MalformedMessage
+from mcpsim.messages import Notification, Request, Response
+from mcpsim.messages.checks import from_object
+from mcpsim.messages.meta import PROGRESS_TOKEN, PROTOCOL_VERSION, SUBSCRIPTION_ID
+from mcpsim.messages.reading import read_json
+from mcpsim.recording.interchange import CLOSINGS
+from mcpsim.transports.http import Headers, SseEvent, SseReader
+
+SESSION_HEADER: Final = "mcp-session-id"
+EMPTY: Final[Mapping[str, Any]] = {}
+Key = tuple[Side, str, "str | int"]
+
+
+class Refused(NamedTuple):
+    """A row that could not be taken, and why."""
+
+    row: int
+    why: str
+
+
+def build(
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+    *,
+    disturbed: Collection[int] = (),
+    copies: Collection[int] = (),
+) -> tuple[Trace, tuple[Refused, ...]]:
+    """Read the rows of a trace.
+
+    Args:
+        rows: each with its index.
+        disturbed: the rows whose frames the transport lost, changed, doubled or put in another order.
+        copies: those of them that nobody sent: the transport made them.
+
+    Returns:
+        The trace, and the rows that are not of the form.
+    """
+    builder = _Builder(disturbed, copies)
+    skipped: list[Refused] = []
+    for index, row in rows:
+        try:
+            builder.add(index, row)
+        except BadRow as error:
+            skipped.append(Refused(index, str(error)))
+    trace = builder.trace
+    tell_eras(trace)
+    gather(trace)
+    return trace, tuple(skipped)
+
+
+def key_of(side: Side, id: object) -> Key | None:
+    """Where the request of a side with this id is found; 1 and "1" are two different ids."""
+    if isinstance(id, str):
+        return side, "string", id
+    if isinstance(id, bool) or not isinstance(id, int | float):
+        return None
+    # 1.0 is 1 for JSON; that it is written differently is for a rule to say.
+    whole = int(id) if isinstance(id, int) or id.is_integer() else None
+    return None if whole is None else (side, "number", whole)
+
+
+_OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
+
+
+class _Wires:
+    """What is open on a connection while it is read."""
+
+    __slots__ = ("calls", "exchanges", "sessions", "tokens")
+
+    def __init__(self) -> None:
+        self.calls: dict[Key, Call] = {}
+        self.tokens: dict[Key, Call] = {}
+        self.exchanges: dict[str, Exchange] = {}
+        self.sessions: dict[str, Session] = {}
+
+
+class _Builder:
+    def __init__(self, disturbed: Collection[int], copies: Collection[int]) -> None:
+        self.trace = Trace()
+        self._disturbed = frozenset(disturbed)
+        self._copies = frozenset(copies)
+        self._connections: dict[tuple[str, str, bool], tuple[Connection, _Wires]] = {}
+
+    def add(self, index: int, row: Mapping[str, Any]) -> None:
+        side, is_http, key, hop, client, server = names_of(row)
+        at_ms = time_of(row)
+        found = self._connections.get((key, hop, is_http))
+        if found is None:
+            connection = Connection(key, hop, client, server, is_http)
+            found = self._connections[key, hop, is_http] = connection, _Wires()
+            self.trace.connections.append(connection)
+        connection, wires = found
+        if "event" in row:
+            self._event(index, row, side, at_ms, connection, wires)
+            return
+        exchange = _exchange_of(row, side, connection, wires) if is_http else None
+        for kind, value, raw, fault, sse_id in _bodies(row, side, exchange):
+            item = Item(
+                index=index,
+                sender=side,
+                party=client if side == "client" else server,
+                at_ms=at_ms,
+                connection=connection,
+                exchange=exchange,
+                kind=kind,
+                row=row,
+                value=value,
+                fault=fault,
+                raw=raw,
+                params=EMPTY,
+                meta=EMPTY,
+                result=EMPTY,
+                disturbed=index in self._disturbed,
+                sse_id=sse_id,
+            )
+            self._place(item, wires)
+            if kind == "batch":
+                for member in cast("list[Any]", value):
+                    one = Item(
+                        index=index,
+                        sender=side,
+                        party=item.party,
+                        at_ms=at_ms,
+                        connection=connection,
+                        exchange=exchange,
+                        kind="malformed",
+                        row=row,
+                        value=member,
+                        params=EMPTY,
+                        meta=EMPTY,
+                        result=EMPTY,
+                        batch=item,
+                        disturbed=item.disturbed,
+                    )
+                    self._place(one, wires)
+
+    def _place(self, item: Item, wires: _Wires) -> None:
+        self.trace.items.append(item)
+        item.connection.items.append(item)
+        exchange = item.exchange
+        if exchange is not None:
+            if item.sender == "client":
+                if exchange.request is None:
+                    exchange.request = item
+            else:
+                exchange.answers.append(item)
+        if item.kind == "malformed":
+            _read(item)
+        if item.kind in _LINKS:
+            _LINKS[item.kind](item, wires, item.index in self._copies)
+        elif item.kind == "malformed":
+            item.method = _method_of(item.value)
+        _join_session(item, wires)
+
+    def _event(
+        self,
+        index: int,
+        row: Mapping[str, Any],
+        side: Side,
+        at_ms: float | None,
+        connection: Connection,
+        wires: _Wires,
+    ) -> None:
+        name = row["event"]
+        if not isinstance(name, str) or not name:
+            raise BadRow("`event` must be a name.")
+        by = row.get("by", side)
+        if by not in ("client", "server"):
+            raise BadRow('`by` must be "client" or "server".')
+        exchange = (
+            wires.exchanges.get(str(row["exchange"])) if connection.is_http and "exchange" in row else None
+        )
+        item = Item(
+            index=index,
+            sender=by,
+            party=connection.client if by == "client" else connection.server,
+            at_ms=at_ms,
+            connection=connection,
+            exchange=exchange,
+            kind="event",
+            row=row,
+            params=EMPTY,
+            meta=EMPTY,
+            result=EMPTY,
+            event=name,
+        )
+        self.trace.items.append(item)
+        connection.items.append(item)
+        first = None if exchange is None else exchange.request
+        item.session = wires.sessions.get("") if not connection.is_http else first.session if first else None
+        if name not in CLOSINGS:
+            return
+        if exchange is None:
+            connection.closed = connection.closed or item
+            return
+        exchange.closed = exchange.closed or item
+        item.call = exchange.calls[0] if exchange.calls else None
+
+
+def _exchange_of(row: Mapping[str, Any], side: Side, connection: Connection, wires: _Wires) -> Exchange:
+    name = row.get("exchange", "")
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise BadRow("`exchange` must be a name or a number.")
+    name = str(name)
+    exchange = wires.exchanges.get(name) if name else _unnamed(row, side, wires)
+    if exchange is not None and side == "client" and exchange.answers and _begins_anew(row):
+        # The same name once more, after an answer: another exchange.
+        exchange = None
+    if exchange is None:
+        exchange = Exchange(name or f"#{len(connection.exchanges)}", connection)
+        connection.exchanges.append(exchange)
+    wires.exchanges[name] = exchange
+    if side == "client":
+        if exchange.request is None:
+            method = row.get("http_method", "POST")
+            if not isinstance(method, str):
+                raise BadRow("`http_method` must be a name.")
+            exchange.http_method = method.upper()
+            exchange.headers = _headers(row)
+    else:
+        status = row.get("status")
+        if exchange.status is None and isinstance(status, int) and not isinstance(status, bool):
+            exchange.status = status
+        if not exchange.answers:
+            exchange.response_headers = _headers(row)
+    return exchange
+
+
+def _begins_anew(row: Mapping[str, Any]) -> bool:
+    return any(key in row for key in ("message", "raw", "raw_b64", "http_method", "headers"))
+
+
+def _unnamed(row: Mapping[str, Any], side: Side, wires: _Wires) -> Exchange | None:
+    """The exchange of a row that names none: an answer's is that of its request, or the one before it."""
+    if side == "client":
+        return None
+    message = row.get("message")
+    if isinstance(message, dict):
+        members = cast("dict[str, Any]", message)
+        key = key_of("client", members.get("id")) if "method" not in members else None
+        call = None if key is None else wires.calls.get(key)
+        if call is not None:
+            return call.request.exchange
+    return wires.exchanges.get("")
+
+
+def _headers(row: Mapping[str, Any]) -> Headers:
+    headers = row.get("headers")
+    if headers is None:
+        return Headers()
+    if not isinstance(headers, dict):
+        raise BadRow("`headers` must be an object of names and values.")
+    lines: list[tuple[str, str]] = []
+    for name, value in cast("dict[str, Any]", headers).items():
+        values = cast("list[Any]", value) if isinstance(value, list) else [value]
+        for one in values:
+            if isinstance(one, bool) or not isinstance(one, str | int | float):
+                raise BadRow("`headers` must hold texts.")
+            lines.append((name, str(one)))
+    return Headers(lines)
+
+
+Body = tuple[Kind, Any, "bytes | None", "MalformedMessage | None", "str | None"]
+
+
+def _bodies(row: Mapping[str, Any], side: Side, exchange: Exchange | None) -> Iterator[Body]:
+    if row.get("channel") == "stderr":
+        yield "stderr", None, body_of(row), None, None
+        return
+    named = row.get("sse_id")
+    sse_id = str(named) if isinstance(named, str | int) and not isinstance(named, bool) else None
+    if "message" in row:
+        value = row["message"]
+        yield ("batch" if isinstance(value, list) and value else "malformed"), value, None, None, sse_id
+        return
+    raw = body_of(row)
+    if raw is None:
+        yield "empty", None, None, None, sse_id
+        return
+    if exchange is not None and side == "server" and (exchange.is_stream or sse_id is not None):
+        yield from _events(raw, sse_id)
+        return
+    yield _read_raw(raw, raw, sse_id)
+
+
+def _read_raw(data: bytes, raw: bytes, sse_id: str | None) -> Body:
+    if not data.strip():
+        return "empty", None, raw, None, sse_id
+    try:
+        value = read_json(data)
+    except MalformedMessage as error:
+        return "unreadable", None, raw, error, sse_id
+    kind: Kind = "batch" if isinstance(value, list) and value else "malformed"
+    return kind, cast("Any", value), raw, None, sse_id
+
+
+def _events(raw: bytes, sse_id: str | None) -> Iterator[Body]:
+    """The server-sent events in a text; what is not ended yet counts as ended."""
+    found = SseReader().feed(raw.rstrip(b"\r\n") + b"\n\n")
+    if not found:
+        yield "comment", None, raw, None, sse_id
+    for event in found:
+        if not isinstance(event, SseEvent):
+            yield "unreadable", None, raw, MalformedMessage(PARSE_ERROR, str(event)), sse_id
+            continue
+        named = sse_id if event.id is None else event.id
+        if event.data.strip():
+            yield _read_raw(event.data, raw, named)
+        else:
+            yield "comment", None, raw, None, named
+
+
+def _read(item: Item) -> None:
+    """Tell what a JSON value is."""
+    value = item.value
+    try:
+        message = from_object(value)
+    except MalformedMessage as error:
+        again = _with_whole_id(value)
+        if again is None:
+            item.fault = error
+            return
+        try:
+            message = from_object(again)
+        except MalformedMessage:
+            item.fault = error
+            return
+    item.message = message
+    if isinstance(message, Request):
+        item.kind, item.id, item.method = "request", message.id, message.method
+        if message.params is not None:
+            item.params = message.params
+            item.meta = _meta(message.params)
+    elif isinstance(message, Notification):
+        item.kind, item.method = "notification", message.method
+        if message.params is not None:
+            item.params = message.params
+            item.meta = _meta(message.params)
+    elif isinstance(message, Response):
+        item.kind, item.id, item.result = "response", message.id, message.result
+        item.meta = _meta(message.result)
+    else:
+        item.kind, item.id, item.code = "error", message.id, message.code
+
+
+def _method_of(value: Any) -> str:
+    """The method that something names which is no message."""
+    method = cast("dict[str, Any]", value).get("method") if isinstance(value, dict) else None
+    return method if isinstance(method, str) else ""
+
+
+def _with_whole_id(value: Any) -> dict[str, Any] | None:
+    """A message whose id is written as a number with a fraction of nothing, with the id that it means."""
+    if not isinstance(value, dict):
+        return None
+    id = cast("dict[str, Any]", value).get("id")
+    if isinstance(id, float) and id.is_integer() and abs(id) < 2**53:
+        return {**cast("dict[str, Any]", value), "id": int(id)}
+    return None
+
+
+def _meta(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = body.get("_meta")
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else EMPTY
+
+
+def _request(item: Item, wires: _Wires, is_copy: bool) -> None:
+    call = item.call = Call(item, item.sender, capabilities=EMPTY)
+    item.connection.calls.append(call)
+    exchange = item.exchange
+    if exchange is not None:
+        if item.sender == "client":
+            exchange.calls.append(call)
+        elif exchange.calls:
+            call.parent = exchange.calls[0]
+    if is_copy:
+        return
+    key = key_of(item.sender, item.id)
+    if key is not None:
+        wires.calls[key] = call
+    if PROGRESS_TOKEN in item.meta:
+        token = key_of(item.sender, item.meta[PROGRESS_TOKEN])
+        if token is not None:
+            wires.tokens[token] = call
+
+
+def _answer(item: Item, wires: _Wires, is_copy: bool) -> None:
+    asker = _OTHER[item.sender]
+    call: Call | None = None
+    key = key_of(asker, item.id)
+    exchange = item.exchange
+    if key is None:
+        # An error without an id: on HTTP the exchange says which request it is about.
+        if (
+            item.kind == "error"
+            and exchange is not None
+            and item.sender == "server"
+            and len(exchange.calls) == 1
+        ):
+            call = exchange.calls[0]
+    else:
+        if exchange is not None and item.sender == "server":
+            call = next((one for one in exchange.calls if key_of("client", one.request.id) == key), None)
+        if call is None:
+            call = wires.calls.get(key)
+    if call is None:
+        return
+    item.call = call
+    item.method = call.method
+    if is_copy:
+        return
+    if call.answer is None:
+        call.answer = item
+    else:
+        call.more_answers.append(item)
+
+
+def _notification(item: Item, wires: _Wires, is_copy: bool) -> None:
+    call = _about(item, wires)
+    if call is None:
+        return
+    item.call = call
+    if is_copy:
+        return
+    call.notifications.append(item)
+    if item.method == "notifications/cancelled" and item.sender == call.asked_by and call.cancelled is None:
+        call.cancelled = item
+
+
+def _about(item: Item, wires: _Wires) -> Call | None:
+    """The request that a notification is about."""
+    other = _OTHER[item.sender]
+    method = item.method
+    if method == "notifications/progress":
+        token = key_of(other, item.params.get("progressToken"))
+        return None if token is None else wires.tokens.get(token)
+    if method == "notifications/cancelled":
+        id = item.params.get("requestId")
+        for side in (item.sender, other):
+            key = key_of(side, id)
+            if key is not None and key in wires.calls:
+                call = wires.calls[key]
+                # A server speaks of the client's requests only to end a subscription.
+                if side == item.sender or call.method == "subscriptions/listen":
+                    return call
+        return None
+    if SUBSCRIPTION_ID in item.meta:
+        key = key_of("client", item.meta[SUBSCRIPTION_ID])
+        call = None if key is None else wires.calls.get(key)
+        if call is not None:
+            return call
+    exchange = item.exchange
+    if exchange is not None and item.sender == "server" and len(exchange.calls) == 1:
+        return exchange.calls[0]
+    return None
+
+
+_LINKS: Final = {
+    "request": _request,
+    "notification": _notification,
+    "response": _answer,
+    "error": _answer,
+}
+
+
+def _join_session(item: Item, wires: _Wires) -> None:
+    """Begin a session, or find the one that an item belongs to."""
+    exchange = item.exchange
+    opens = item.method == "initialize" and item.sender == "client" and PROTOCOL_VERSION not in item.meta
+    if opens and item.kind == "request" and item.call is not None:
+        proposed = item.params.get("protocolVersion")
+        session = Session(item.call, item.connection, proposed if isinstance(proposed, str) else "")
+        item.connection.sessions.append(session)
+        wires.sessions[""] = session
+        item.session = session
+        session.items.append(item)
+        return
+    session = _session_of(item, exchange, wires)
+    if session is None:
+        return
+    item.session = session
+    session.items.append(item)
+    if item.kind == "notification" and item.method == "notifications/initialized" and item.sender == "client":
+        session.initialized = session.initialized or item
+    if item.call is session.initialize and item.kind == "response":
+        version = item.result.get("protocolVersion")
+        if isinstance(version, str):
+            session.revision = version
+        if exchange is not None:
+            session.id = exchange.response_headers.get(SESSION_HEADER) or ""
+            if session.id:
+                wires.sessions[session.id] = session
+    if exchange is not None and exchange.headers.get(SESSION_HEADER):
+        if item.sender == "server" and exchange.status == 404 and session.lost is None:
+            session.lost = item
+        if item.sender == "client" and exchange.http_method == "DELETE" and session.deleted is None:
+            session.deleted = exchange
+
+
+def _session_of(item: Item, exchange: Exchange | None, wires: _Wires) -> Session | None:
+    if item.kind in ("stderr", "event"):
+        return None
+    if exchange is None:
+        return wires.sessions.get("")
+    first = exchange.request
+    if first is not None and first is not item and first.session is not None:
+        return first.session
+    named = exchange.headers.get(SESSION_HEADER)
+    return wires.sessions.get(named) if named else wires.sessions.get("")

@@ -1,0 +1,180 @@
+"""Runs the rules over a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcpsim.audit.model import Call, Connection, Exchange, Item, Rounds, Session, Subscription, Trace, Walk
+from mcpsim.audit.rule import ALL, MUST, Found, Level, Rule
+from mcpsim.eras.pages import REFERENCE_REVISION
+from mcpsim.eras.revisions import era_of
+from mcpsim.recording.interchange import INTERMEDIARIES
+
+_MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken rule, in one place.
+
+    Attributes:
+        rule: the id of the rule.
+        level: "MUST", "SHOULD" or "note".
+        party: who broke it: "client", "server", or the intermediary by its name.
+        index: the 0-based row of the interchange form.
+        spec: revision, page and anchor, such as "2026-07-28/basic/index#meta".
+        message: what is there, and what would be right.
+        hint: what to do about it, or "".
+    """
+
+    rule: str
+    level: Level
+    party: str
+    index: int
+    spec: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A check that could not be carried out: a fault of the audit, and not of the trace."""
+
+    rule: str
+    index: int
+    why: str
+
+
+class _Table:
+    """The rules by what they look at."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._by_kind: dict[Any, list[Rule]] = {}
+        for rule in rules:
+            kinds = _MESSAGES if rule.on.kind == "message" else (rule.on.kind,)
+            for kind in kinds:
+                self._by_kind.setdefault(kind, []).append(rule)
+        self._found: dict[tuple[Any, str, str], tuple[Rule, ...]] = {}
+
+    def of(self, kind: Any, method: str, revision: str) -> tuple[Rule, ...]:
+        """The rules for a part of this kind: those of its method and of its revision."""
+        key = kind, method, revision
+        found = self._found.get(key)
+        if found is None:
+            found = tuple(
+                rule
+                for rule in self._by_kind.get(kind, ())
+                if (not rule.on.methods or method in rule.on.methods)
+                and (revision in rule.revisions if revision else rule.revisions == ALL)
+            )
+            self._found[key] = found
+        return found
+
+    def whole(self, kind: Any) -> tuple[Rule, ...]:
+        """The rules for a part that may hold several revisions."""
+        return tuple(self._by_kind.get(kind, ()))
+
+
+def known(item: Item) -> str:
+    """The revision by which rules are chosen: "" where the one that is named is not known, or names another
+    era than the message has."""
+    return item.revision if item.era is not None and era_of(item.revision) == item.era else ""
+
+
+def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken]]:
+    """Ask every rule about every part that it is about.
+
+    Returns:
+        The findings in the order of the rows, and the checks that failed by their own fault.
+    """
+    table = _Table(rules)
+    found: list[Finding] = []
+    broken: list[Broken] = []
+    for rule, part in _pairs(trace, table):
+        try:
+            for one in rule.check(part):
+                if not _excused(rule, one):
+                    found.append(_finding(rule, one))
+        except Exception as error:  # A fault of ours must not hide what else there is to say.
+            broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
+    found.sort(key=_place)
+    return list(dict.fromkeys(found)), broken
+
+
+_ORDER: Final = {MUST: 0, "SHOULD": 1, "note": 2}
+
+
+def _place(finding: Finding) -> tuple[int, int]:
+    return finding.index, _ORDER[finding.level]
+
+
+def _pairs(trace: Trace, table: _Table) -> Iterator[tuple[Rule, Any]]:
+    for item in trace.items:
+        for rule in table.of(item.kind, item.method, known(item)):
+            yield rule, item
+    for connection in trace.connections:
+        for call in connection.calls:
+            for rule in table.of(Call, call.method, known(call.request)):
+                yield rule, call
+        for exchange in connection.exchanges:
+            for rule in table.whole(Exchange):
+                yield rule, exchange
+        for session in connection.sessions:
+            for rule in table.of(Session, "", known(session.initialize.request)):
+                yield rule, session
+        for walk in connection.walks:
+            for rule in table.of(Walk, walk.method, known(walk.calls[0].request)):
+                yield rule, walk
+        for rounds in connection.rounds:
+            for rule in table.of(Rounds, rounds.method, known(rounds.calls[0].request)):
+                yield rule, rounds
+        for subscription in connection.subscriptions:
+            for rule in table.of(Subscription, "", known(subscription.call.request)):
+                yield rule, subscription
+        for rule in table.whole(Connection):
+            yield rule, connection
+    for rule in table.whole(Trace):
+        yield rule, trace
+
+
+def _index(part: Any) -> int:
+    if isinstance(part, Item):
+        return part.index
+    return part.request.index if isinstance(part, Call) else 0
+
+
+def _excused(rule: Rule, found: Found) -> bool:
+    """Whether the wire is at fault, and nobody else: it lost, doubled or changed something here."""
+    item = found.item
+    if item.disturbed:
+        return True
+    call = item.call
+    return call is not None and call.request is not item and call.request.disturbed
+
+
+def _finding(rule: Rule, found: Found) -> Finding:
+    item = found.item
+    era = item.era if item.era is not None and item.era in rule.pages else next(iter(rule.pages))
+    return Finding(
+        rule.id,
+        found.level or rule.level,
+        found.party or _party(rule, item),
+        item.index,
+        f"{REFERENCE_REVISION[era]}/{rule.pages[era]}",
+        found.message,
+        found.hint,
+    )
+
+
+def _party(rule: Rule, item: Item) -> str:
+    connection = item.connection
+    if rule.bound == "client":
+        return connection.client
+    if rule.bound == "server":
+        return connection.server
+    if rule.bound == "gateway":
+        between = [one for one in (connection.server, connection.client) if one in INTERMEDIARIES]
+        return between[0] if between else item.party
+    return item.party
