@@ -143,3 +143,16 @@ PROGRESS_MESSAGE_REVISIONS: Final = _SINCE_2025_03_26
 # https://modelcontextprotocol.io/specification/2026-07-28/server/resources#error-handling
 # https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
 NO_RESOURCE_IS_INVALID_PARAMS: Final = frozenset(MODERN_REVISIONS)
+
+# Where the tools page has rules for names, and says that schemas are valid in their dialect.
+# https://modelcontextprotocol.io/specification/2025-11-25/changelog
+TOOL_NAME_RULES_REVISIONS: Final = _SINCE_2025_11_25
+TOOL_SCHEMA_DIALECT_REVISIONS: Final = _SINCE_2025_11_25
+
+# Where a server that embeds resources in results of tools should have the `resources` capability.
+# https://modelcontextprotocol.io/specification/2025-06-18/server/tools#embedded-resources
+EMBEDDING_NEEDS_RESOURCES_REVISIONS: Final = _SINCE_2025_06_18
+
+# Where audio is a kind of content.
+# https://modelcontextprotocol.io/specification/2025-03-26/changelog
+AUDIO_REVISIONS: Final = _SINCE_2025_03_26
