@@ -3,6 +3,7 @@
 Write a server and a story, play it, and look at every message that crossed the wire.
 """
 
+from mcpsim.audit import Finding, Report
 from mcpsim.client import Client, Reply
 from mcpsim.eras.modern import STEPS, walk
 from mcpsim.errors import (
@@ -55,6 +56,7 @@ __all__ = [
     "Drop",
     "Duplicate",
     "ErrorResponse",
+    "Finding",
     "Gateway",
     "InputDeclined",
     "MalformedMessage",
@@ -66,6 +68,7 @@ __all__ = [
     "Recording",
     "Reorder",
     "Reply",
+    "Report",
     "Request",
     "RequestTimeout",
     "ResourceNotFound",

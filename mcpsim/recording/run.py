@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcpsim.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from mcpsim.audit import Report
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +39,10 @@ class Run:
     def transcript(self, *, width: int = 100) -> str:
         """The run as text, one line a message: the same run gives the same text."""
         return self.recording.transcript(width=width)
+
+    def audit(self) -> Report:
+        """What each message is, and which rules of the specification are broken."""
+        return self.recording.audit()
 
 
 def title_of(story: Callable[..., Any]) -> str:
