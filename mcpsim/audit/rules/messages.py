@@ -1,0 +1,348 @@
+"""The form of one message: JSON in UTF-8, an object, and one of the four shapes of JSON-RPC 2.0.
+
+What is no JSON at all is for the rules of the transports (a line of stdio, the body of a POST), unless it is
+not even UTF-8. What is JSON and no message is told here, on every transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from mcpsim.audit.model import Item
+from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items, messages, notifications, requests
+from mcpsim.audit.rules.envelopes import Members, is_object, is_whole_float, members, on_both
+from mcpsim.audit.words import show
+from mcpsim.eras.methods import METHODS
+from mcpsim.eras.revisions import BATCHING_REVISIONS
+from mcpsim.messages import is_request_id
+
+Fault = Callable[[Members], "str | None"]
+
+SHAPES: Final = frozenset({"method", "result", "error"})
+_REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
+_NOTIFICATIONS: Final = frozenset(row.name for row in METHODS if row.kind == "notification")
+_RESERVED_METHODS: Final = "rpc."
+
+PAGE: Final = "basic/index#messages"
+REQUESTS: Final = "basic/index#requests"
+RESULTS: Final = "basic/index#result-responses"
+ERRORS: Final = "basic/index#error-responses"
+NOTIFICATIONS: Final = "basic/index#notifications"
+
+
+def _in_object(fault: Fault) -> Callable[[Item], Iterator[Found]]:
+    """A check of what is an object and no message."""
+
+    def check(item: Item) -> Iterator[Found]:
+        sentence = fault(item.value) if is_object(item.value) else None
+        if sentence is not None:
+            yield Found(item, sentence)
+
+    return check
+
+
+def _no_object(item: Item) -> Iterator[Found]:
+    if item.batch is not None and not is_object(item.value):
+        yield Found(item, f"A member of this batch is {show(item.value)}, and no message.")
+    elif item.value == []:
+        yield Found(item, "An empty array stands where a message should be: one JSON object.")
+    elif not is_object(item.value):
+        yield Found(item, f"{show(item.value)} stands where a message should be: one JSON object.")
+
+
+def _version(message: Members) -> str | None:
+    if SHAPES.isdisjoint(message) or message.get("jsonrpc") == "2.0":
+        return None
+    if "jsonrpc" not in message:
+        return 'The member `jsonrpc` is missing; every message has "jsonrpc": "2.0".'
+    return f'`jsonrpc` is {show(message["jsonrpc"])}; it must be the string "2.0".'
+
+
+def _shape(message: Members) -> str | None:
+    if SHAPES.isdisjoint(message):
+        return f"{show(message)} has no `method`, `result` or `error`, so it is no message."
+    both = "result" if "result" in message else "error"
+    if "method" in message and both in message:
+        return f"`method` and `{both}` stand in one message; it can be a request or a response, not both."
+    return None
+
+
+def _both(message: Members) -> str | None:
+    if "result" not in message or "error" not in message:
+        return None
+    what = " (as null, which counts as well)" if message["error"] is None else ""
+    return f"`result` and `error`{what} stand in one response; it must have exactly one of them."
+
+
+def _method(message: Members) -> str | None:
+    if "method" not in message or isinstance(message["method"], str):
+        return None
+    return f"`method` is {show(message['method'])}; it must be a string."
+
+
+def _null_id(message: Members) -> str | None:
+    if "method" not in message or "id" not in message or message["id"] is not None:
+        return None
+    return (
+        f"The `id` of this {show(message['method'])} is null. A request needs a string or an integer, and a "
+        "notification has no `id` at all."
+    )
+
+
+def _wrong_id(message: Members) -> str | None:
+    id = message.get("id")
+    if "method" not in message or id is None or is_request_id(id) or is_whole_float(id):
+        return None
+    return f"The `id` of this request is {show(id)}; it must be a string or an integer."
+
+
+def _params(message: Members) -> str | None:
+    if "method" not in message or "params" not in message or isinstance(message["params"], dict):
+        return None
+    if isinstance(message["params"], list):
+        return "`params` is an array, as JSON-RPC allows; in MCP it must be an object."
+    return f"`params` is {show(message['params'])}; it must be an object, or be left out."
+
+
+def _id_of_result(message: Members) -> str | None:
+    if "result" not in message or "method" in message or "error" in message:
+        return None
+    if "id" not in message:
+        return "This result has no `id`, so nobody can tell what it answers; it must repeat its request's."
+    id = message["id"]
+    if is_request_id(id) or is_whole_float(id):
+        return None
+    return f"The `id` of this result is {show(id)}; it must repeat the id of its request."
+
+
+def _result(message: Members) -> str | None:
+    if "result" not in message or "method" in message or "error" in message:
+        return None
+    if isinstance(message["result"], dict):
+        return None
+    return f"`result` is {show(message['result'])}; it must be an object, if only an empty one."
+
+
+def _id_of_error(message: Members) -> str | None:
+    id = message.get("id")
+    if "error" not in message or "method" in message or "result" in message:
+        return None
+    if id is None or is_request_id(id) or is_whole_float(id):
+        return None
+    return f"The `id` of this error is {show(id)}; it must repeat the id of its request."
+
+
+def _error(message: Members) -> str | None:
+    if "error" not in message or "method" in message or "result" in message:
+        return None
+    if not isinstance(message["error"], dict):
+        return f"`error` is {show(message['error'])}; it must be an object with `code` and `message`."
+    error = members(message["error"])
+    missing = [name for name in ("code", "message") if name not in error]
+    if missing:
+        return f"`error` has no `{'` and no `'.join(missing)}`; it must have `code` and `message`."
+    if not isinstance(error["message"], str):
+        return f"The `message` of the error is {show(error['message'])}; it must be a string."
+    return None
+
+
+def _code(item: Item) -> Iterator[Found]:
+    error = members(members(item.value).get("error"))
+    code = error.get("code")
+    if "code" not in error or (isinstance(code, int) and not isinstance(code, bool)):
+        return
+    if is_whole_float(code):
+        yield Found(
+            item,
+            f"The `code` of this error is written {show(code)}. As a number that is whole, but many readers "
+            "take only what is written without a fraction.",
+            level=NOTE,
+        )
+        return
+    yield Found(item, f"The `code` of this error is {show(code)}; it must be an integer.")
+
+
+def _fraction(item: Item) -> Iterator[Found]:
+    id = members(item.value).get("id")
+    if not is_whole_float(id):
+        return
+    hint = "Write whole numbers without a fraction."
+    if item.kind == "request":
+        yield Found(
+            item,
+            f"The id of this request is written {show(id)}. As a number that is whole, but many readers take "
+            "only what is written without a fraction.",
+            hint=hint,
+        )
+    elif item.call is None or not is_whole_float(members(item.call.request.value).get("id")):
+        yield Found(
+            item,
+            f"The id comes back as {show(id)}, and was sent as {show(item.id)}. That is the same number in "
+            "JSON, but not for every reader: some look for an integer, and drop the answer.",
+            hint=hint,
+        )
+
+
+def _utf_8(item: Item) -> Iterator[Found]:
+    try:
+        (item.raw or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = (item.raw or b"")[error.start]
+        yield Found(
+            item,
+            f"At byte {error.start} stands 0x{byte:02x}, which is not UTF-8 there. Messages are UTF-8.",
+            hint="Decode a text of another encoding before it goes into a message.",
+        )
+
+
+def _batch(item: Item) -> Iterator[Found]:
+    # On HTTP the rule about the body of a POST says it.
+    if not item.is_http and item.revision not in BATCHING_REVISIONS:
+        yield Found(
+            item,
+            "An array stands where one message should be; this revision has no batches.",
+            hint="Send each message by itself.",
+        )
+
+
+def _request_without_id(item: Item) -> Iterator[Found]:
+    if item.method in _REQUESTS and item.method not in _NOTIFICATIONS:
+        yield Found(
+            item,
+            f"{show(item.method)} is a request, and comes without an `id`, as if it were a notification. "
+            "Nobody will answer it.",
+        )
+
+
+def _notification_with_id(item: Item) -> Iterator[Found]:
+    if item.method in _NOTIFICATIONS:
+        yield Found(
+            item,
+            f"{show(item.method)} is a notification and has the `id` {show(item.id)}, like a request.",
+        )
+    elif item.method.startswith("notifications/"):
+        yield Found(
+            item,
+            f"By its name {show(item.method)} is a notification, but it comes with an `id`, as a request.",
+            level=NOTE,
+        )
+
+
+def _reserved_method(item: Item) -> Iterator[Found]:
+    if item.kind in ("request", "notification") and item.method.startswith(_RESERVED_METHODS):
+        yield Found(
+            item, f"The method {show(item.method)} begins with `rpc.`, which JSON-RPC keeps for itself."
+        )
+
+
+def _shape_rule(id: str, page: str, sentence: str, fault: Fault) -> Rule:
+    return Rule(
+        id, MUST, "sender", ALL, on_both(page), sentence, on=items("malformed"), check=_in_object(fault)
+    )
+
+
+MESSAGES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "message-is-utf-8",
+        MUST,
+        "sender",
+        ALL,
+        {"modern": "basic/transports/index#messages", "legacy": "basic/transports"},
+        "A message is encoded in UTF-8.",
+        on=items("unreadable"),
+        check=_utf_8,
+    ),
+    Rule(
+        "message-is-an-object",
+        MUST,
+        "sender",
+        ALL,
+        on_both(PAGE),
+        "A message is one JSON object.",
+        on=items("malformed"),
+        check=_no_object,
+    ),
+    Rule(
+        "message-is-no-batch",
+        MUST,
+        "sender",
+        ALL,
+        on_both(PAGE),
+        "A message stands by itself, and not in an array with others.",
+        on=items("batch"),
+        check=_batch,
+    ),
+    _shape_rule("message-says-jsonrpc-2-0", PAGE, 'Every message has "jsonrpc": "2.0".', _version),
+    _shape_rule(
+        "message-has-one-shape", PAGE, "A message is a request, a notification or a response.", _shape
+    ),
+    _shape_rule(
+        "response-has-result-or-error", PAGE, "A response has a result or an error, not both.", _both
+    ),
+    _shape_rule("method-is-a-string", REQUESTS, "The method is a string.", _method),
+    _shape_rule("request-id-is-not-null", REQUESTS, "The id of a request is not null.", _null_id),
+    _shape_rule(
+        "request-id-is-string-or-integer",
+        REQUESTS,
+        "The id of a request is a string or an integer.",
+        _wrong_id,
+    ),
+    _shape_rule("params-is-an-object", REQUESTS, "The params of a message are an object.", _params),
+    _shape_rule("result-repeats-id", RESULTS, "A result has the id of its request.", _id_of_result),
+    _shape_rule("result-is-an-object", RESULTS, "A result is an object.", _result),
+    _shape_rule(
+        "error-id-is-string-or-integer", ERRORS, "The id of an error is that of a request.", _id_of_error
+    ),
+    _shape_rule("error-has-code-and-message", ERRORS, "An error has a code and a message.", _error),
+    Rule(
+        "error-code-is-an-integer",
+        MUST,
+        "sender",
+        ALL,
+        on_both(ERRORS),
+        "The code of an error is an integer.",
+        on=items("malformed"),
+        check=_code,
+    ),
+    Rule(
+        "id-is-written-as-an-integer",
+        NOTE,
+        "sender",
+        ALL,
+        on_both(REQUESTS),
+        "An id that is a whole number is written without a fraction, and comes back as it was written.",
+        on=messages(),
+        check=_fraction,
+    ),
+    Rule(
+        "request-has-an-id",
+        MUST,
+        "sender",
+        ALL,
+        on_both(REQUESTS),
+        "A request has an id.",
+        on=notifications(),
+        check=_request_without_id,
+    ),
+    Rule(
+        "notification-has-no-id",
+        MUST,
+        "sender",
+        ALL,
+        on_both(NOTIFICATIONS),
+        "A notification has no id.",
+        on=requests(),
+        check=_notification_with_id,
+    ),
+    Rule(
+        "method-leaves-rpc-to-json-rpc",
+        MUST,
+        "sender",
+        ALL,
+        on_both(PAGE),
+        "No method of ours begins with `rpc.`: JSON-RPC keeps those names for itself.",
+        on=messages(),
+        check=_reserved_method,
+    ),
+)
