@@ -1,0 +1,246 @@
+"""JSON Schemas that stand in a trace: whether they are valid, and whether a value fits one.
+
+Schema and value come from strangers, and either may be made to keep a program busy. So there are bounds, and
+what is beyond them, or of a dialect that is not known here, is not judged. Nothing is ever fetched, and no
+regular expression of a schema is run: the keywords that need one are left out, which only makes a schema
+allow more. Where that could make it allow less, as inside `not`, the value is not judged.
+
+https://modelcontextprotocol.io/specification/2026-07-28/basic/index#json-schema-usage
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, NoReturn, cast
+
+MAX_PARTS: Final = 5_000
+MAX_DEPTH: Final = 50
+MAX_STEPS: Final = 20_000
+MAX_SCHEMAS: Final = 2_000
+MAX_UNIQUE: Final = 100
+#: How many items or members one step goes through.
+SHORT: Final = 50
+
+_PATTERNS: Final = frozenset({"pattern", "patternProperties"})
+# Where a part that allows more makes the whole allow less.
+_TURNING: Final = frozenset(
+    {
+        "contains",
+        "dependencies",
+        "dependentSchemas",
+        "disallow",
+        "extends",
+        "if",
+        "not",
+        "oneOf",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+Keyword = Callable[[Any, Any, Any, Any], Any]
+
+
+class NotJudged(Exception):
+    """Nobody here can tell. The text says why."""
+
+
+class Misfit(NamedTuple):
+    """What is wrong with a value.
+
+    Attributes:
+        where: the path to it, "" for the value itself.
+        keyword: the keyword of the schema that it breaks.
+        message: what is wrong, in a few words.
+    """
+
+    where: str
+    keyword: str
+    message: str
+
+
+class Schemas:
+    """Judges schemas and values. It remembers what it was asked: make one for each trace or connection."""
+
+    def __init__(self) -> None:
+        self._faults: dict[str, str | None] = {}
+        # The schema is kept beside its validator: its identity is the key, and must not go to another object.
+        self._validators: dict[int, tuple[Any, _Bounded | NotJudged]] = {}
+
+    def fault_of(self, schema: Mapping[str, Any]) -> str | None:
+        """What makes a schema not valid in its dialect, or None.
+
+        Raises:
+            NotJudged: it is beyond the bounds, or its dialect is not known here.
+        """
+        _check_bounds(schema)
+        text = json.dumps(schema, sort_keys=True, default=str)
+        if text not in self._faults:
+            if len(self._faults) >= MAX_SCHEMAS:
+                raise NotJudged(f"more than {MAX_SCHEMAS} different schemas stand in this trace")
+            self._faults[text] = _fault(schema)
+        return self._faults[text]
+
+    def misfit(self, schema: Mapping[str, Any], value: Any) -> Misfit | None:
+        """The first thing that is wrong with a value, or None where it fits.
+
+        Raises:
+            NotJudged: schema or value are beyond the bounds, the schema is not valid, refers to what is not
+                inside it, or has regular expressions where leaving them out could make it stricter.
+        """
+        known = self._validators.get(id(schema))
+        if known is None:
+            try:
+                made: _Bounded | NotJudged = _Bounded(schema, self.fault_of(schema))
+            except NotJudged as error:
+                made = error
+            known = self._validators[id(schema)] = schema, made
+        if isinstance(known[1], NotJudged):
+            raise known[1]
+        return known[1].misfit(value)
+
+
+class _Bounded:
+    """A validator of one schema with a budget of steps for each value."""
+
+    def __init__(self, schema: Mapping[str, Any], fault: str | None) -> None:
+        # Late: beside JupyterLab, jsonschema takes more than a second to import.
+        import jsonschema.validators
+        from referencing import Registry
+
+        if fault is not None:
+            raise NotJudged(f"the schema is not valid: {fault}")
+        _check_patterns(schema)
+        kind = _dialect_of(schema)
+        keywords = {name: self._counted(name, check) for name, check in kind.VALIDATORS.items()}
+        for name in _PATTERNS & keywords.keys():
+            keywords[name] = _nothing
+        bounded: Any = cast("Any", jsonschema.validators).extend(kind, keywords)
+        self._validator: Any = bounded(schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))
+        self._steps = 0
+
+    def misfit(self, value: Any) -> Misfit | None:
+        from referencing.exceptions import Unresolvable
+
+        self._steps = 0
+        try:
+            error: Any = next(iter(self._validator.iter_errors(value)), None)
+        except RecursionError:
+            raise NotJudged("schema and value lead too deep") from None
+        except Unresolvable as error:
+            raise NotJudged(f"the schema refers to {error.ref}, which is not inside it") from None
+        except NotJudged:
+            raise
+        except Exception as error:
+            # A reference may lead to what is no schema, and the library trips over that in its own way.
+            raise NotJudged(f"a part of the schema is none ({type(error).__name__})") from None
+        if error is None:
+            return None
+        where = ".".join(map(str, error.absolute_path))
+        return Misfit(where, str(error.validator), str(error.message))
+
+    def _counted(self, name: str, keyword: Keyword) -> Keyword:
+        def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            if name == "additionalProperties" and "patternProperties" in schema:
+                return
+            if name == "uniqueItems" and _length(instance) > MAX_UNIQUE:
+                # It may compare each item with each other one.
+                raise NotJudged(f"more than {MAX_UNIQUE} items would have to be compared with each other")
+            self._steps += 1 + (_length(value) + _length(instance)) // SHORT
+            if self._steps > MAX_STEPS:
+                raise NotJudged(f"it takes more than {MAX_STEPS} steps")
+            yield from keyword(validator, value, instance, schema) or ()
+
+        return check
+
+
+def references_outside(schema: Mapping[str, Any]) -> list[str]:
+    """The references of a schema that do not stay inside it: those that name another document."""
+    own: Any = schema.get("$id", schema.get("id"))
+    base = own.rstrip("#") if isinstance(own, str) else ""
+    found: list[str] = []
+    known = {base, ""}
+    for part in _parts(schema):
+        name: Any = part.get("$id")
+        if isinstance(name, str):
+            known.add(name.partition("#")[0])
+        for keyword in _REFERENCES:
+            target: Any = part.get(keyword)
+            if isinstance(target, str) and "://" in target:
+                found.append(target)
+    return [target for target in found if target.partition("#")[0] not in known]
+
+
+def _fault(schema: Mapping[str, Any]) -> str | None:
+    import jsonschema.exceptions
+
+    kind = _dialect_of(schema)
+    try:
+        kind.check_schema(schema)
+    except jsonschema.exceptions.SchemaError as error:
+        where = ".".join(map(str, error.absolute_path))
+        return f"{where}: {error.message}" if where else error.message
+    except RecursionError:
+        raise NotJudged("the schema is nested too deeply") from None
+    return None
+
+
+def _dialect_of(schema: Mapping[str, Any]) -> Any:
+    import jsonschema.validators
+
+    if "$schema" not in schema:
+        return jsonschema.validators.Draft202012Validator
+    dialect: Any = schema["$schema"]
+    kind: Any = None
+    if isinstance(dialect, str):
+        kind = cast("Any", jsonschema.validators).validator_for({"$schema": dialect}, default=None)
+    if kind is None:
+        raise NotJudged("the dialect of the schema is not known here")
+    return kind
+
+
+def _check_patterns(schema: Mapping[str, Any]) -> None:
+    keywords = {keyword for part in _parts(schema) for keyword in part}
+    if not keywords.isdisjoint(_PATTERNS) and not keywords.isdisjoint(_TURNING):
+        raise NotJudged("no regular expression of a schema is run here")
+
+
+def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    left: list[Any] = [schema]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield cast("dict[str, Any]", value)
+        left += _items(value)
+
+
+def _check_bounds(schema: Mapping[str, Any]) -> None:
+    level: list[Any] = [schema]
+    parts, depth = 0, 0
+    while level:
+        parts, depth = parts + len(level), depth + 1
+        if parts > MAX_PARTS or depth > MAX_DEPTH:
+            raise NotJudged(f"the schema has more than {MAX_PARTS} parts, or is nested over {MAX_DEPTH} deep")
+        level = [item for value in level for item in _items(value)]
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, Any]", value).values())
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _length(value: Any) -> int:
+    return len(cast("list[Any]", value)) if isinstance(value, list | dict) else 0
+
+
+def _nothing(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+    return ()
+
+
+def _refuse_to_fetch(uri: str) -> NoReturn:
+    from referencing.exceptions import NoSuchResource
+
+    raise NoSuchResource(ref=uri)
