@@ -40,7 +40,7 @@ def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report
 
 def _of_recording(recording: Recording) -> Report:
     rows: list[dict[str, Any]] = []
-    frames: list[int] = []
+    seen: list[int] = []
     disturbed: set[int] = set()
     copies: set[int] = set()
     doubled = {frame.copy_of for frame in recording.frames if frame.copy_of}
@@ -50,7 +50,8 @@ def _of_recording(recording: Recording) -> Report:
         event = recording.events[seen_at]
         frame = by_number.get(event.frame) if "event" not in row else None
         rows.append(row)
-        frames.append(0 if frame is None else frame.number)
+        # A step of its own has the moment when a message left, and not the one when it arrived.
+        seen.append(seen_at if frame is None else frame.index)
         if frame is None:
             continue
         lane = frame.sender, frame.connection, frame.exchange
@@ -61,7 +62,7 @@ def _of_recording(recording: Recording) -> Report:
             disturbed.add(index)
         if frame.copy_of:
             copies.add(index)
-    return _report(rows, disturbed=disturbed, copies=copies, frames=tuple(frames))
+    return _report(rows, disturbed=disturbed, copies=copies, events=tuple(seen))
 
 
 def _report(
@@ -72,7 +73,7 @@ def _report(
     skipped: tuple[Skipped, ...] = (),
     notes: tuple[str, ...] = (),
     where: list[str] | None = None,
-    frames: tuple[int, ...] = (),
+    events: tuple[int, ...] = (),
 ) -> Report:
     objects, refused = _objects(rows)
     trace, bad = build(objects, disturbed=frozenset(disturbed), copies=frozenset(copies))
@@ -90,7 +91,7 @@ def _report(
         skipped=tuple(left_out),
         notes=notes,
         messages=sum(item.message is not None for item in trace.items),
-        frames=frames,
+        events=events,
     )
 
 

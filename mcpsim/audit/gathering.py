@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from mcpsim.audit.model import Call, Connection, Item, Rounds, Subscription, Trace, Walk
+from mcpsim.audit.model import Call, Item, Rounds, Subscription, Trace, Walk
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, SUBSCRIPTION_ID
 
 LISTS: Final = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 LISTEN: Final = "subscriptions/listen"
 INPUT_REQUIRED: Final = "input_required"
+MOST_WAITING: Final = 100
 
 
 def gather(trace: Trace) -> None:
-    """Fill in walks, rounds, subscriptions and capabilities."""
-    for connection in trace.connections:
-        _Gatherer(connection).run()
+    """Fill in walks, rounds, subscriptions and capabilities.
+
+    Over HTTP a modern request may go by any connection, and so what a client follows is followed over all
+    connections of a hop; a pipe is a server of its own.
+    """
+    gatherers: dict[tuple[str, str], _Gatherer] = {}
+    for item in trace.items:
+        connection = item.connection
+        key = ("http", connection.hop) if connection.is_http else (connection.key, connection.hop)
+        gatherer = gatherers.get(key)
+        if gatherer is None:
+            gatherer = gatherers[key] = _Gatherer()
+        gatherer.take(item)
 
 
 def _capabilities(value: Any) -> Mapping[str, Any] | None:
@@ -35,23 +46,24 @@ def _text(value: Any) -> str | None:
 
 
 class _Gatherer:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
         self._declared: Mapping[str, Any] | None = None
         self._walks: dict[tuple[str, str | None, str], Walk] = {}
         # Rounds that wait for their next call: by what is asked, and by the state that it must bring.
         self._waiting: dict[tuple[str, str], list[Rounds]] = {}
         self._by_state: dict[tuple[str, str], Rounds] = {}
 
-    def run(self) -> None:
-        for item in self._connection.items:
-            call = item.call
-            if item.kind == "request" and call is not None:
-                self._asked(call)
-            elif item.kind == "response" and call is not None and call.answer is item:
-                self._answered(item, call)
-            if call is not None and call.subscription is not None:
-                self._heard(item, call.subscription)
+    def take(self, item: Item) -> None:
+        """Take the next item."""
+        call = item.call
+        if call is None:
+            return
+        if item.kind == "request":
+            self._asked(call)
+        elif item.kind == "response" and call.answer is item:
+            self._answered(item, call)
+        if call.subscription is not None:
+            self._heard(item, call.subscription)
 
     def _asked(self, call: Call) -> None:
         item = call.request
@@ -68,7 +80,7 @@ class _Gatherer:
             self._list(call)
         elif item.method == LISTEN:
             call.subscription = Subscription(call)
-            self._connection.subscriptions.append(call.subscription)
+            call.connection.subscriptions.append(call.subscription)
         if "inputResponses" in item.params or "requestState" in item.params:
             self._retry(call)
 
@@ -78,8 +90,8 @@ class _Gatherer:
         if isinstance(cursor, str):
             walk = self._walks.get((call.method, call.principal, cursor))
         if walk is None:
-            walk = Walk(call.method, self._connection)
-            self._connection.walks.append(walk)
+            walk = Walk(call.method, call.connection)
+            call.connection.walks.append(walk)
         walk.calls.append(call)
         call.walk = walk
 
@@ -89,8 +101,9 @@ class _Gatherer:
         state = _text(call.request.params.get("requestState"))
         rounds = None if state is None else self._by_state.get((call.method, state))
         if rounds is None or rounds not in waiting:
-            # Not what any of them gave: the one that is waiting longest is meant, most likely.
-            rounds = waiting[0] if waiting else rounds
+            # Not what any of them gave: the one that waits longest on this connection is meant, most likely.
+            same = [one for one in waiting if one.calls[-1].connection is call.connection]
+            rounds = same[0] if same else rounds
         if rounds is None:
             return
         if rounds in waiting:
@@ -109,9 +122,12 @@ class _Gatherer:
         if result.get("resultType") == INPUT_REQUIRED and call.asked_by == "client":
             rounds = call.rounds
             if rounds is None:
-                rounds = call.rounds = Rounds(self._connection, [call])
-                self._connection.rounds.append(rounds)
-            self._waiting.setdefault((call.method, _subject(call)), []).append(rounds)
+                rounds = call.rounds = Rounds(call.connection, [call])
+                call.connection.rounds.append(rounds)
+            waiting = self._waiting.setdefault((call.method, _subject(call)), [])
+            # Most are never taken up again: what is waiting must not grow without bounds.
+            del waiting[:-MOST_WAITING]
+            waiting.append(rounds)
             state = _text(result.get("requestState"))
             if state is not None:
                 self._by_state[call.method, state] = rounds

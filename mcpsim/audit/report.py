@@ -52,7 +52,7 @@ class Report:
         skipped: what was not read, and why.
         notes: what else there is to say about the reading, such as that directions were inferred.
         messages: how many messages there were.
-        frames: for a recording, the number of the frame of each row (0: none); otherwise empty.
+        events: for a recording, the position of the event that each row tells of; otherwise empty.
     """
 
     findings: tuple[Finding, ...]
@@ -61,7 +61,7 @@ class Report:
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     messages: int = 0
-    frames: tuple[int, ...] = ()
+    events: tuple[int, ...] = ()
 
     def of_level(self, level: Level) -> tuple[Finding, ...]:
         """The findings of one level: "MUST", "SHOULD" or "note"."""

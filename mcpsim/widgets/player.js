@@ -30,6 +30,9 @@ const KINDS = {
   handler: "work stopped",
 };
 
+// What the audit's levels mean for whoever looks at a picture.
+const LEVELS = { MUST: "breaks a rule (MUST)", SHOULD: "against advice (SHOULD)", note: "note of the audit" };
+
 // The kinds whose label does not say by itself what they are.
 const NAMED = new Set(["request", "notification", "note"]);
 
@@ -42,6 +45,7 @@ const KEYS = [
   ["↑ ↓", "along the list of messages"],
   ["0–9, g", "type a step number, then Enter"],
   ["+ −", "faster, slower"],
+  ["f", "to the next finding of the audit"],
   ["h", "hide what comes next"],
   ["t", "messages as a table"],
   ["Alt + 1–3", "Message, Raw bytes, Memory"],
@@ -92,6 +96,33 @@ function partOf(data, step, hiding) {
   if (thread.kind === "subscription") return `subscription ${thread.label.split(" ").pop()}`;
   const noun = { rounds: "round", pages: "page" }[thread.kind];
   return `${noun} ${step.part}${thread.parts && !hiding ? ` of ${thread.parts}` : ""}`;
+}
+
+// The findings of the audit at a step, the gravest first.
+function findingsAt(data, step) {
+  const order = Object.keys(LEVELS);
+  const found = (step.pins || []).map((i) => data.findings[i]);
+  return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+}
+
+function pin(level) {
+  const box = svg("svg", { viewBox: "0 0 16 16", class: "mcpsim-mark", "aria-hidden": "true" });
+  box.append(svg("path", { d: "M3 15 V1.5 H13 L10 5 L13 8.5 H3", class: level === "MUST" ? "full" : "line" }));
+  return html("span", { class: `mcpsim-pin mcpsim-pin-${level}` }, box, LEVELS[level] || level);
+}
+
+function finding(one) {
+  const hint = one.hint ? [" ", ...prose(one.hint)] : [];
+  return html(
+    "p",
+    { class: "mcpsim-finding", dir: "auto" },
+    pin(one.level),
+    html("b", {}, html("bdi", {}, one.party), ": "),
+    ...prose(one.message),
+    ...hint,
+    " ",
+    specLink(one.url, { full: true }),
+  );
 }
 
 function clamp(value, low, high) {
@@ -259,6 +290,13 @@ class View {
     this.model.save_changes();
   }
 
+  // After the last finding comes the first one again.
+  nextFinding() {
+    const pinned = this.data.steps.filter((step) => step.pins);
+    if (!pinned.length) return;
+    this.go((pinned.find((step) => step.n > this.cursor) || pinned[0]).n);
+  }
+
   play() {
     const playing = !this.model.get("playing");
     if (playing && this.cursor >= this.last) this.model.set("cursor", 0);
@@ -307,6 +345,7 @@ class View {
       "=": () => this.faster(1),
       "-": () => this.faster(-1),
       g: () => this.askStep(""),
+      f: () => this.nextFinding(),
       h: () => this.toggleHiding(),
       t: () => this.toggleTable(),
       "?": () => this.toggleHelp(),
@@ -364,6 +403,13 @@ class View {
     const facts = [...data.eras, transport].filter(Boolean);
     this.hideButton = this.toggle("Hide what comes next", () => this.toggleHiding());
     this.tableButton = this.toggle("Table", () => this.toggleTable());
+    this.findingsButton = null;
+    if (data.findings.length) {
+      const count = `${data.findings.length.toLocaleString("en")} finding${data.findings.length === 1 ? "" : "s"}`;
+      this.findingsButton = html("button", { type: "button", title: "To the next finding (f)" }, count);
+      this.findingsButton.setAttribute("aria-label", `${count} of the audit: to the next one`);
+      this.findingsButton.addEventListener("click", () => this.nextFinding());
+    }
     this.helpButton = html("button", { type: "button", "aria-expanded": "false", title: "Help (?)" }, "?");
     this.helpButton.setAttribute("aria-label", "Help: keys and shapes");
     this.helpButton.addEventListener("click", () => this.toggleHelp());
@@ -372,7 +418,11 @@ class View {
       { class: "mcpsim-header" },
       html("strong", { class: "mcpsim-title", dir: "auto" }, data.title),
       html("span", { class: "mcpsim-facts" }, ...facts.map((fact) => html("span", { class: "mcpsim-fact" }, fact))),
-      html("span", { class: "mcpsim-tools" }, this.hideButton, this.tableButton, this.helpButton),
+      html(
+        "span",
+        { class: "mcpsim-tools" },
+        ...[this.findingsButton, this.hideButton, this.tableButton, this.helpButton].filter(Boolean),
+      ),
     );
   }
 
@@ -448,8 +498,9 @@ class View {
     this.where = html("p", { class: "mcpsim-where" });
     this.what = html("p", { class: "mcpsim-what", dir: "auto" });
     this.rule = html("p", { class: "mcpsim-rule" });
+    this.found = html("div", { class: "mcpsim-found" });
     const live = { class: "mcpsim-narration", "aria-live": "polite", "aria-atomic": "true" };
-    return html("div", live, this.where, this.what, this.rule);
+    return html("div", live, this.where, this.what, this.rule, this.found);
   }
 
   buildDiagram(data) {
@@ -592,6 +643,7 @@ class View {
   }
 
   showNarration(cursor, step) {
+    this.found.replaceChildren(...(step ? findingsAt(this.data, step).map(finding) : []));
     if (!step) {
       const count = `${this.last.toLocaleString("en")} step${this.last === 1 ? "" : "s"}`;
       this.where.replaceChildren("Before the first step");
@@ -775,6 +827,9 @@ class View {
       step.fate === "in flight" ? html("span", { class: "mcpsim-tag" }, "not arrived") : null,
       step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
       step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
+      ...findingsAt(this.data, step)
+        .slice(0, 1)
+        .map((one) => pin(one.level)),
     );
     const space = 12;
     if (ends) {
@@ -802,7 +857,9 @@ class View {
     const lost = step.fate === "dropped" ? ", lost" : step.fate === "in flight" ? ", not arrived" : "";
     const kind = NAMED.has(step.kind) ? KINDS[step.kind] : "";
     const said = [kind, step.label, step.gist].filter(Boolean).join(" ");
-    row.setAttribute("aria-label", `${step.n}: ${route}, ${said}${lost}, at ${step.time}`);
+    const worst = findingsAt(this.data, step)[0];
+    const found = worst ? `, ${LEVELS[worst.level]}` : "";
+    row.setAttribute("aria-label", `${step.n}: ${route}, ${said}${lost}, at ${step.time}${found}`);
     row.style.top = `${this.top(step)}px`;
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);
@@ -1061,7 +1118,7 @@ class View {
           html("td", {}, html("bdi", {}, step.to)),
           html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
           html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null),
-          html("td", { dir: "auto" }, ...prose(step.what)),
+          html("td", { dir: "auto" }, ...prose(step.what), ...findingsAt(this.data, step).map(finding)),
         ),
       );
     }

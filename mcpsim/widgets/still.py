@@ -106,9 +106,29 @@ def _row(data: dict[str, Any], step: dict[str, Any]) -> str:
         step["to"],
         _WORDS.get(step["kind"], ""),
         message,
-        step["what"].replace("`", ""),
+        " ".join((step["what"].replace("`", ""), *_findings(data, step))),
     )
     return f'<tr><th scope="row">{step["n"]}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in cells)}</tr>'
+
+
+#: What a level of the audit means, in few words.
+_LEVELS: Final = {
+    "MUST": "breaks a rule (MUST)",
+    "SHOULD": "against advice (SHOULD)",
+    "note": "note of the audit",
+}
+
+
+def _findings(data: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
+    for number in step.get("pins", ()):
+        one = data["findings"][number]
+        yield f"[{_LEVELS[one['level']]}, {one['party']}: {one['message']}]".replace("`", "")
+
+
+def _pin(data: dict[str, Any], step: dict[str, Any]) -> str:
+    levels = [data["findings"][number]["level"] for number in step.get("pins", ())]
+    worst = min(levels, key=list(_LEVELS).index, default="")
+    return f"⚑ {_LEVELS[worst]}" if worst else ""
 
 
 def part_of(data: dict[str, Any], step: dict[str, Any]) -> str:
@@ -157,7 +177,7 @@ def _svg(data: dict[str, Any], namespace: str) -> str:
     parts = [
         *_lifelines(lanes, bottom),
         *(_bar(bar, lanes, bottom) for bar in data["bars"] if bar["y"] < bottom),
-        *(part for step in shown for part in _step(step, lanes, width)),
+        *(part for step in shown for part in _step(step, lanes, width, _pin(data, step))),
         *(_wait(wait, width) for wait in data["waits"] if wait["y"] < bottom),
     ]
     if left_out:
@@ -206,7 +226,7 @@ def _wait(wait: dict[str, Any], width: int) -> str:
     return line + _halo((AXIS + width) // 2, y + 4, f"⋮ {wait['text']} ⋮", _QUIET, "middle")
 
 
-def _step(step: dict[str, Any], lanes: dict[str, int], width: int) -> Iterator[str]:
+def _step(step: dict[str, Any], lanes: dict[str, int], width: int, pin: str) -> Iterator[str]:
     y, kind = step["y"], step["kind"]
     colour = _COLOURS.get(kind, "#6f7b86")
     yield _words(12, y - 8, str(step["n"]), _QUIET)
@@ -219,7 +239,7 @@ def _step(step: dict[str, Any], lanes: dict[str, int], width: int) -> Iterator[s
         room = start - AXIS if anchor == "end" else width - start
         text = _fit(label, room - 20)
         yield f'<circle cx="{start}" cy="{y}" r="4" fill="{colour}"/>'
-        yield _halo(start + (-12 if anchor == "end" else 12), y + 5, text, _TEXT, anchor)
+        yield _halo(start + (-12 if anchor == "end" else 12), y + 5, f"{text} {pin}".rstrip(), _TEXT, anchor)
         return
     yield _arrow(step, start, target, colour)
     side = 1 if target > start else -1
@@ -228,6 +248,9 @@ def _step(step: dict[str, Any], lanes: dict[str, int], width: int) -> Iterator[s
     name = " ".join(part for part in (word, str(step["label"])) if part)
     text = _fit(label if _width(name) <= room else _label(step, "", str(step["short"])), room)
     yield _halo(start + 14 * side, y - 7, text, _TEXT, "start" if side > 0 else "end")
+    if pin:
+        # Below the arrow: above it stands what it is.
+        yield _halo(start + 14 * side, y + 17, pin, _COLOURS["error"], "start" if side > 0 else "end")
 
 
 def _label(step: dict[str, Any], word: str, name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mcpsim.eras.pages import SPECIFICATION
 from mcpsim.errors import MalformedMessage
 from mcpsim.messages import Notification, Request, describe, read_json
 from mcpsim.recording import Frame, Recording, events
@@ -25,6 +26,8 @@ from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_li
 from mcpsim.widgets.threads import Place, Thread, threads_of
 
 MAX_STEPS: Final = 20_000
+#: How many messages the audit looks at without being asked: opening a player must not be a wait.
+MAX_AUDITED: Final = 3_000
 HANDLERS: Final = frozenset({events.HANDLER_STARTED, events.HANDLER_FINISHED, events.HANDLER_CANCELLED})
 
 
@@ -49,8 +52,10 @@ def player_data(recording: Recording) -> dict[str, Any]:
             during which it arrives, or None), `copy_of` (a step, or 0), `changed` (whether other bytes
             arrived), `about` (the step of the request that it belongs to, or 0), `json` (the body,
             indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
-            `raw` (a list of [title, text]).
+            `raw` (a list of [title, text]). `pins` (positions in `findings`) where the audit found something.
         `texts`: a list of [text, url], each of them once.
+        `findings`: what the audit says: `level`, `party`, `rule` (its id), `message`, `hint`, `url`; empty
+            where the recording has more than `MAX_AUDITED` messages.
         `threads`: what belongs together over several requests: `kind` ("rounds", "pages" or "subscription"),
             `label` (the request that it began with) and `parts` (how many rounds or pages, or 0 where
             the last of them is not here).
@@ -71,6 +76,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
         recording, steps, conversation, lay_out(recording, until=until), narrator, places, passing
     )
     rows = [builder.row(step) for step in shown]
+    findings = list(_pinned(recording, steps, rows))
     layout = builder.layout
     return {
         "title": one_line(recording.title, 200),
@@ -80,6 +86,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "parties": list(dict.fromkeys(lane_name(party) for party in lanes_of(recording))),
         "steps": rows,
         "texts": builder.texts,
+        "findings": findings,
         "threads": builder.threads,
         "requests": list(_requests(conversation, steps, len(shown))),
         "memory": memory_of(recording, steps),
@@ -99,6 +106,25 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "height": layout.height,
         "left_out": len(steps.all) - len(shown),
     }
+
+
+def _pinned(recording: Recording, steps: Steps, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Pin the findings of the audit to the steps where they happen, and give them in order."""
+    if len(recording.frames) > MAX_AUDITED:
+        return
+    report = recording.audit()
+    for number, finding in enumerate(report.findings):
+        step = steps.at(report.events[finding.index])
+        if 0 < step <= len(rows):
+            rows[step - 1].setdefault("pins", []).append(number)
+        yield {
+            "level": finding.level,
+            "party": one_line(finding.party, 40),
+            "rule": finding.rule,
+            "message": one_line(finding.message, 600),
+            "hint": one_line(finding.hint, 400),
+            "url": f"{SPECIFICATION}/{finding.spec}",
+        }
 
 
 def lanes_of(recording: Recording) -> tuple[str, ...]:
