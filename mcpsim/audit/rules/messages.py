@@ -163,24 +163,30 @@ def _code(item: Item) -> Iterator[Found]:
     yield Found(item, f"The `code` of this error is {show(code)}; it must be an integer.")
 
 
-def _fraction(item: Item) -> Iterator[Found]:
+_WHOLE_HINT: Final = "Write whole numbers without a fraction."
+
+
+def _request_with_fraction(item: Item) -> Iterator[Found]:
     id = members(item.value).get("id")
-    if not is_whole_float(id):
-        return
-    hint = "Write whole numbers without a fraction."
-    if item.kind == "request":
+    if is_whole_float(id):
         yield Found(
             item,
             f"The id of this request is written {show(id)}. As a number that is whole, but many readers take "
             "only what is written without a fraction.",
-            hint=hint,
+            hint=_WHOLE_HINT,
         )
-    elif item.call is None or not is_whole_float(members(item.call.request.value).get("id")):
+
+
+def _answer_with_fraction(item: Item) -> Iterator[Found]:
+    id = members(item.value).get("id")
+    if item.kind not in ("response", "error") or not is_whole_float(id):
+        return
+    if item.call is None or not is_whole_float(members(item.call.request.value).get("id")):
         yield Found(
             item,
             f"The id comes back as {show(id)}, and was sent as {show(item.id)}. That is the same number in "
             "JSON, but not for every reader: some look for an integer, and drop the answer.",
-            hint=hint,
+            hint=_WHOLE_HINT,
         )
 
 
@@ -306,14 +312,24 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         check=_code,
     ),
     Rule(
-        "id-is-written-as-an-integer",
+        "request-id-is-written-as-an-integer",
         NOTE,
         "sender",
         ALL,
         on_both(REQUESTS),
-        "An id that is a whole number is written without a fraction, and comes back as it was written.",
+        "An id that is a whole number is written without a fraction.",
+        on=requests(),
+        check=_request_with_fraction,
+    ),
+    Rule(
+        "answer-id-is-written-as-sent",
+        NOTE,
+        "sender",
+        ALL,
+        on_both(RESULTS),
+        "An id comes back as it was written.",
         on=messages(),
-        check=_fraction,
+        check=_answer_with_fraction,
     ),
     Rule(
         "request-has-an-id",

@@ -1,0 +1,333 @@
+"""What answers what: each answer has the id of a request, each request has one answer, and nothing else is
+answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+from mcpsim.audit.building import Key, key_of
+from mcpsim.audit.model import Connection, Item, Side
+from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Level, Rule, each
+from mcpsim.audit.rules.envelopes import members, on_both
+from mcpsim.audit.words import show
+from mcpsim.eras.methods import METHODS
+from mcpsim.errors import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+)
+from mcpsim.messages import write_json
+
+ANSWERS: Final = "response-answers-a-request"
+REPEATS: Final = "error-repeats-id"
+UNANSWERED: Final = "notification-is-not-answered"
+ONCE: Final = "request-is-answered-once"
+
+# A server that sends one of these has read the message.
+_AFTER_READING: Final = frozenset(
+    {
+        METHOD_NOT_FOUND,
+        INVALID_PARAMS,
+        INTERNAL_ERROR,
+        HEADER_MISMATCH,
+        MISSING_CLIENT_CAPABILITY,
+        UNSUPPORTED_VERSION,
+    }
+)
+# A server that responds with one of these may have refused by the head alone.
+_BEFORE_READING: Final = frozenset({401, 403, 404, 405, 406, 408, 411, 413, 415, 421, 429, 431})
+#: A request that is longer than this may be too long to be read.
+LONG: Final = 100_000
+_LOOK_BACK: Final = 20
+_OTHER: Final[dict[Side, Side]] = {"client": "server", "server": "client"}
+_REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
+
+
+class _Heard:
+    """What one side has sent so far, as far as the other may still answer it.
+
+    Attributes:
+        excuses: what could not be read, or not as a message: an error without an id may be about it.
+        ids: of what is no message.
+        owed: requests that are never answered in the trace.
+        notifications: those that may have been answered.
+        texts: the ids of all requests as text.
+    """
+
+    __slots__ = ("excuses", "ids", "notifications", "owed", "recent", "texts")
+
+    def __init__(self) -> None:
+        self.excuses = 0
+        self.ids: set[Key] = set()
+        self.owed = 0
+        self.notifications = 0
+        self.texts: set[str] = set()
+        self.recent: list[Item] = []
+
+    def take(self, item: Item) -> None:
+        """Note down what was sent."""
+        if item.disturbed:
+            self.excuses += 1
+        if item.kind == "request":
+            self.texts.add(str(item.id))
+            call = item.call
+            waits = call is not None and call.answer is None and call.cancelled is None
+            if waits and item.method != "subscriptions/listen":
+                self.owed += 1
+        elif item.kind == "notification":
+            if item.method in _REQUESTS:
+                self.excuses += 1
+            else:
+                self.notifications += 1
+        elif item.kind == "malformed":
+            self.excuses += 1
+            key = key_of(item.sender, members(item.value).get("id"))
+            if key is not None:
+                self.ids.add(key)
+        elif item.kind in ("unreadable", "batch") or (item.kind == "empty" and not item.is_http):
+            self.excuses += 1
+
+
+Named = tuple[str, Found]
+
+
+def _strays(connection: Connection) -> Iterator[Named]:
+    """The answers that answer nothing, and the rule that each breaks."""
+    heard: dict[Side, _Heard] = {"client": _Heard(), "server": _Heard()}
+    whole = _is_whole(connection)
+    for place, item in enumerate(connection.items):
+        if item.kind in ("response", "error") and not item.disturbed:
+            asker = heard[_OTHER[item.sender]]
+            if item.id is None:
+                yield from _without_id(item, place, asker, whole)
+            elif item.call is None:
+                yield from _with_foreign_id(item, asker, whole)
+        elif item.kind not in ("event", "stderr", "comment"):
+            heard[item.sender].take(item)
+
+
+def _is_whole(connection: Connection) -> bool:
+    """Whether the trace surely has the beginning of the connection."""
+    for item in connection.items:
+        if item.message is not None:
+            opens = item.method in ("initialize", "server/discover") or item.id in (0, 1)
+            return item.kind == "request" and item.sender == "client" and opens
+    return False
+
+
+def _with_foreign_id(item: Item, asker: _Heard, whole: bool) -> Iterator[Named]:
+    exchange = item.exchange
+    key = key_of(_OTHER[item.sender], item.id)
+    if key in asker.ids:
+        return
+    sentence = f"This answer has the id {show(item.id)}, and no request of the {item.other} has that id."
+    hint = "The id comes back as it was sent, of the same type."
+    if exchange is not None and item.sender == "server":
+        first = exchange.request
+        if first is None:
+            return
+        if first.kind == "notification":
+            yield UNANSWERED, Found(item, f"{show(first.method)} is a notification, and gets an answer.")
+            return
+        if first.kind == "request":
+            asked = f" The request of this exchange has the id {show(first.id)}."
+            yield ANSWERS, Found(item, sentence + asked, hint=hint)
+            return
+        if first.kind in ("malformed", "unreadable", "batch"):
+            return
+    if asker.excuses > 0 and exchange is None:
+        # Perhaps the other side could read what we cannot.
+        asker.excuses -= 1
+        return
+    sure = whole or str(item.id) in asker.texts or item.session is not None
+    if not sure:
+        sentence += " It may answer one from before the beginning of this trace."
+    yield ANSWERS, Found(item, sentence, hint=hint, level=None if sure else NOTE)
+
+
+def _without_id(item: Item, place: int, asker: _Heard, whole: bool) -> Iterator[Named]:
+    exchange = item.exchange
+    if exchange is not None and item.sender == "server":
+        yield from _in_exchange(item, exchange.request, exchange.status)
+        return
+    if asker.excuses > 0:
+        asker.excuses -= 1
+        return
+    level: Level | None = None if whole else NOTE
+    before = islice(reversed(item.connection.items[max(0, place - _LOOK_BACK) : place]), _LOOK_BACK)
+    if any(_is_long(one) for one in before if one.sender != item.sender):
+        level = NOTE
+    if asker.owed > 0:
+        asker.owed -= 1
+        yield (
+            REPEATS,
+            Found(
+                item,
+                f"This error {_id_in_words(item)}, although every message of the {item.other} before it is "
+                "readable. An error has the id of its request, so that the request ends.",
+                level=level,
+            ),
+        )
+    elif asker.notifications > 0:
+        asker.notifications -= 1
+        yield (
+            UNANSWERED,
+            Found(
+                item,
+                f"This error {_id_in_words(item)}, and each request of the {item.other} has its answer. So "
+                "it is about a notification, probably, and those are not answered.",
+                level=level,
+            ),
+        )
+    else:
+        yield (
+            ANSWERS,
+            Found(
+                item,
+                f"This error {_id_in_words(item)}, and there is nothing that it could answer.",
+                level=NOTE,
+            ),
+        )
+
+
+def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator[Named]:
+    if first is None:
+        return
+    if first.kind == "notification" and status is not None and status < 300:
+        yield (
+            UNANSWERED,
+            Found(
+                item,
+                f"{show(first.method)} is a notification, and gets an error with the status {status}. "
+                "A notification that is taken gets the status 202 and nothing else.",
+            ),
+        )
+    if first.kind != "request":
+        return
+    by_head = status in _BEFORE_READING or (status is not None and status >= 500)
+    if (by_head and item.code not in _AFTER_READING) or _is_long(first):
+        yield (
+            REPEATS,
+            Found(
+                item,
+                f"This error {_id_in_words(item)}. Perhaps the server refused before it read the request, "
+                f"which has the id {show(first.id)}; with that id in it, the client knows what has failed.",
+                level=NOTE,
+            ),
+        )
+        return
+    yield (
+        REPEATS,
+        Found(
+            item,
+            f"This error {_id_in_words(item)}, although the id of its request, {show(first.id)}, "
+            "is readable. An error has the id of its request.",
+        ),
+    )
+
+
+def _id_in_words(item: Item) -> str:
+    return "has the id null" if "id" in members(item.value) else "has no id"
+
+
+def _is_long(item: Item) -> bool:
+    if item.raw is not None:
+        return len(item.raw) > LONG
+    try:
+        return item.message is not None and len(write_json(item.value)) > LONG
+    except Exception:
+        return False
+
+
+def _of(rule: str) -> Callable[[Connection], Iterator[Found]]:
+    def check(connection: Connection) -> Iterator[Found]:
+        return (found for name, found in _strays(connection) if name == rule)
+
+    return check
+
+
+def _doubles(connection: Connection) -> Iterator[Found]:
+    owed: Counter[Key] = Counter()
+    for item in connection.items:
+        if item.kind == "request":
+            key = key_of(item.sender, item.id)
+            if key is not None:
+                # What the wire may have doubled may be answered twice.
+                owed[key] += 2 if item.disturbed else 1
+        elif item.kind in ("response", "error") and item.call is not None and not item.disturbed:
+            key = key_of(_OTHER[item.sender], item.id)
+            if key is None:
+                continue
+            if owed[key] > 0:
+                owed[key] -= 1
+            elif not _is_replay(item):
+                yield Found(item, _second_answer(item, item.call.answer))
+
+
+def _is_replay(item: Item) -> bool:
+    """Whether a client asked for what it missed of a stream, and got a little more (legacy)."""
+    first = None if item.call is None else item.call.answer
+    if first is None or first.value != item.value:
+        return False
+    again = item.exchange is not None and item.exchange.http_method == "GET"
+    return again or (item.sse_id is not None and item.sse_id == first.sse_id)
+
+
+def _second_answer(item: Item, first: Item | None) -> str:
+    what = "an error" if first is not None and first.kind == "error" else "a result"
+    same = ", the same once more" if first is not None and first.value == item.value else ""
+    return (
+        f"The request {show(item.id)} ({show(item.method)}) has {what} already, and gets another "
+        f"answer{same}. A request is answered once."
+    )
+
+
+ANSWERING: Final[tuple[Rule, ...]] = (
+    Rule(
+        ANSWERS,
+        MUST,
+        "sender",
+        ALL,
+        on_both("basic/index#responses"),
+        "A response has the id of a request that the other side sent.",
+        on=each(Connection),
+        check=_of(ANSWERS),
+    ),
+    Rule(
+        REPEATS,
+        MUST,
+        "sender",
+        ALL,
+        on_both("basic/index#error-responses"),
+        "An error has the id of its request, unless that could not be read.",
+        on=each(Connection),
+        check=_of(REPEATS),
+    ),
+    Rule(
+        UNANSWERED,
+        MUST,
+        "sender",
+        ALL,
+        on_both("basic/index#notifications"),
+        "A notification is not answered.",
+        on=each(Connection),
+        check=_of(UNANSWERED),
+    ),
+    Rule(
+        ONCE,
+        MUST,
+        "sender",
+        ALL,
+        on_both("basic/index#responses"),
+        "A request has one answer, a result or an error.",
+        on=each(Connection),
+        check=_doubles,
+    ),
+)
