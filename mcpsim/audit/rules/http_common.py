@@ -1,0 +1,93 @@
+"""What the rules of HTTP have in common: what a trace shows of an exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.rule import ALL, MODERN, MUST, Bound, Found, Level, Rule, each
+from mcpsim.eras.revisions import STREAMABLE_HTTP_REVISIONS, Era
+from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
+
+#: Legacy revisions with Streamable HTTP, and all that have it. The very first one has another transport.
+STREAMABLE: Final = STREAMABLE_HTTP_REVISIONS
+HTTP_REVISIONS: Final = STREAMABLE_HTTP_REVISIONS | MODERN
+
+MODERN_PAGE: Final = "basic/transports/streamable-http"
+LEGACY_PAGE: Final = "basic/transports"
+SENDING: Final[Mapping[Era, str]] = {
+    "modern": f"{MODERN_PAGE}#sending-messages",
+    "legacy": f"{LEGACY_PAGE}#sending-messages-to-the-server",
+}
+
+MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
+MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
+BODIES: Final = MESSAGES | {"batch", "malformed", "unreadable"}
+#: How far apart two things have to be, in milliseconds, to be no matter of messages that crossed.
+APART_MS: Final = 1000.0
+
+
+def shows_head(item: Item | None) -> bool:
+    """Whether the trace shows the headers that came with it, so that one which is not there is missing."""
+    return item is not None and "headers" in item.row
+
+
+def answered(exchange: Exchange) -> Item | None:
+    """The first thing that came back, or None."""
+    return exchange.answers[0] if exchange.answers else None
+
+
+def is_success(status: int | None) -> bool:
+    """Whether a status says that all is well."""
+    return status is not None and 200 <= status <= 299
+
+
+def media_type(value: str | None) -> str:
+    """The media type of a `Content-Type`, without its parameters, in lower case; "" where there is none."""
+    return (value or "").split(";")[0].strip().lower()
+
+
+def posted(item: Item) -> Exchange | None:
+    """The exchange of a message that a client sent by itself, by POST."""
+    exchange = item.exchange
+    if exchange is None or item.sender != "client" or item.batch is not None:
+        return None
+    return exchange if exchange.http_method == "POST" else None
+
+
+def in_turn(connection: Connection) -> Iterator[Item]:
+    """All of it that belongs to an HTTP exchange, in order."""
+    return (item for item in connection.items if item.exchange is not None)
+
+
+def speaks_modern(connection: Connection) -> bool:
+    """Whether its server has shown that it knows the modern protocol: by a result, or an error that only
+    that protocol has."""
+    return any(
+        "resultType" in item.result or item.code in MODERN_CODES
+        for item in connection.items
+        if item.sender == "server" and item.kind in ("response", "error")
+    )
+
+
+def is_after(item: Item, earlier: Item, apart_ms: float = APART_MS) -> bool:
+    """Whether it came so much later that the two did not cross; False where the trace has no times."""
+    return item.at_ms is not None and earlier.at_ms is not None and item.at_ms - earlier.at_ms >= apart_ms
+
+
+def first_of(exchange: Exchange) -> Item | None:
+    """What the client sent, where its revision has Streamable HTTP."""
+    item = exchange.request
+    return item if item is not None and item.revision in HTTP_REVISIONS else None
+
+
+def about_sending(
+    id: str,
+    bound: Bound,
+    sentence: str,
+    check: Callable[[Exchange], Iterator[Found]],
+    level: Level = MUST,
+) -> Rule:
+    """A rule of the section about what a client sends, and how that is answered."""
+    return Rule(id, level, bound, ALL, SENDING, sentence, on=each(Exchange), check=check)
