@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.audit.model import Connection, Item
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
+from mcpsim.transports.http import JSON_TYPE
 
 Members = Mapping[str, Any]
 NOTHING: Final[Members] = {}
@@ -34,6 +36,45 @@ def members(value: Any) -> Members:
 def is_whole_float(value: Any) -> bool:
     """Whether a value is a whole number that is written with a fraction, such as 1.0."""
     return isinstance(value, float) and value.is_integer()
+
+
+def is_utf_8(raw: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def is_json(raw: bytes) -> bool:
+    """Whether bytes are JSON for most readers, if not for ours: a key may stand twice, a text may be long.
+
+    Also true where nobody can tell, as of a text that is nested very deep.
+    """
+    try:
+        json.loads(raw.decode("utf-8-sig"))
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
+def is_meant_as_message(item: Item) -> bool:
+    """Whether what is no message should have been one.
+
+    On HTTP an error has whatever body the server likes, a GET may be for something else, and a form is for a
+    server of authorization.
+    """
+    exchange = item.exchange
+    if exchange is None or "jsonrpc" in members(item.value) or exchange.is_stream:
+        return True
+    if item.sender == "client":
+        kind = (exchange.headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
+        return exchange.http_method == "POST" and kind == JSON_TYPE
+    first = exchange.request
+    return (exchange.status or 200) < 300 and (first is None or first.message is not None)
 
 
 def shows_modern(item: Item) -> bool:

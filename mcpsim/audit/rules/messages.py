@@ -11,11 +11,21 @@ from typing import Final
 
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items, messages, notifications, requests
-from mcpsim.audit.rules.envelopes import Members, is_object, is_whole_float, members, on_both
+from mcpsim.audit.rules.envelopes import (
+    NOTHING,
+    Members,
+    is_json,
+    is_meant_as_message,
+    is_object,
+    is_utf_8,
+    is_whole_float,
+    members,
+    on_both,
+)
 from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.eras.revisions import BATCHING_REVISIONS
-from mcpsim.messages import is_request_id
+from mcpsim.messages import DEFAULT_LIMITS, is_request_id
 
 Fault = Callable[[Members], "str | None"]
 
@@ -35,7 +45,7 @@ def _in_object(fault: Fault) -> Callable[[Item], Iterator[Found]]:
     """A check of what is an object and no message."""
 
     def check(item: Item) -> Iterator[Found]:
-        sentence = fault(item.value) if is_object(item.value) else None
+        sentence = fault(item.value) if is_object(item.value) and is_meant_as_message(item) else None
         if sentence is not None:
             yield Found(item, sentence)
 
@@ -43,6 +53,8 @@ def _in_object(fault: Fault) -> Callable[[Item], Iterator[Found]]:
 
 
 def _no_object(item: Item) -> Iterator[Found]:
+    if not is_meant_as_message(item):
+        return
     if item.batch is not None and not is_object(item.value):
         yield Found(item, f"A member of this batch is {show(item.value)}, and no message.")
     elif item.value == []:
@@ -148,7 +160,7 @@ def _error(message: Members) -> str | None:
 
 
 def _code(item: Item) -> Iterator[Found]:
-    error = members(members(item.value).get("error"))
+    error = members(members(item.value).get("error")) if is_meant_as_message(item) else NOTHING
     code = error.get("code")
     if "code" not in error or (isinstance(code, int) and not isinstance(code, bool)):
         return
@@ -191,6 +203,8 @@ def _answer_with_fraction(item: Item) -> Iterator[Found]:
 
 
 def _utf_8(item: Item) -> Iterator[Found]:
+    if not is_meant_as_message(item):
+        return
     try:
         (item.raw or b"").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -200,6 +214,18 @@ def _utf_8(item: Item) -> Iterator[Found]:
             f"At byte {error.start} stands 0x{byte:02x}, which is not UTF-8 there. Messages are UTF-8.",
             hint="Decode a text of another encoding before it goes into a message.",
         )
+
+
+def _json(item: Item) -> Iterator[Found]:
+    # A line of stdio that is no JSON is for the rules of stdio.
+    raw = item.raw
+    if raw is None or not item.is_http or not is_utf_8(raw) or not is_meant_as_message(item):
+        return
+    why = "" if item.fault is None else f" {item.fault.message}"
+    if not is_json(raw):
+        yield Found(item, f"{show(raw.decode('utf-8', 'replace'))} stands where a message should be.{why}")
+    elif len(raw) <= DEFAULT_LIMITS.max_bytes:
+        yield Found(item, f"Not every reader takes this text, and not all read it alike.{why}", level=NOTE)
 
 
 def _batch(item: Item) -> Iterator[Found]:
@@ -258,6 +284,16 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         "A message is encoded in UTF-8.",
         on=items("unreadable"),
         check=_utf_8,
+    ),
+    Rule(
+        "message-is-json",
+        MUST,
+        "sender",
+        ALL,
+        on_both(PAGE),
+        "The body of an HTTP request or response that stands for a message is JSON.",
+        on=items("unreadable"),
+        check=_json,
     ),
     Rule(
         "message-is-an-object",
