@@ -1,0 +1,181 @@
+"""The annotation `x-mcp-header`: arguments that a client repeats in HTTP headers. Modern.
+
+What the headers themselves have to be is for the rules of the transport.
+
+https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from mcpsim.audit.model import Connection, Item
+from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
+from mcpsim.audit.rules.listed import TOOLS, Asked, asked, members_of
+from mcpsim.audit.rules.texts import plain
+from mcpsim.audit.words import show
+from mcpsim.errors import ParameterHeaderError
+from mcpsim.utilities.parameter_headers import MAX_INTEGER, annotations, value_at
+
+_PAGES: Final[Mapping[Any, str]] = {"modern": "server/tools#x-mcp-header"}
+
+# Names of arguments that hold secrets, in small letters and without what parts their words.
+_SECRET: Final = frozenset(
+    {
+        "accesstoken",
+        "apikey",
+        "authtoken",
+        "bearertoken",
+        "clientsecret",
+        "creditcard",
+        "creditcardnumber",
+        "passphrase",
+        "passwd",
+        "password",
+        "privatekey",
+        "refreshtoken",
+        "secret",
+        "secretkey",
+        "socialsecuritynumber",
+        "ssn",
+    }
+)
+_PARTING: Final = re.compile(r"[_\-.\s]")
+
+
+def _valid(item: Item) -> Iterator[Found]:
+    for tool in members_of(item.result, "tools"):
+        try:
+            annotations(tool.get("inputSchema"))
+        except ParameterHeaderError as error:
+            yield Found(
+                item,
+                f"The tool {show(tool.get('name'))}: {plain(str(error), 300)}",
+                hint="On HTTP, a client leaves such a tool out of its list.",
+            )
+
+
+def _sensitive(item: Item) -> Iterator[Found]:
+    for tool in members_of(item.result, "tools"):
+        schema: Any = tool.get("inputSchema")
+        try:
+            annotated = annotations(schema)
+        except ParameterHeaderError:
+            continue
+        for one in annotated:
+            if _is_secret(one.path, schema):
+                yield Found(
+                    item,
+                    f"The tool {show(tool.get('name'))} has the argument {show('.'.join(one.path))} repeated "
+                    f"in the header {show(one.header)[1:-1]}. That is probably a secret, and everybody on "
+                    "the way can read headers.",
+                    hint="Leave x-mcp-header out there.",
+                )
+
+
+def _is_secret(path: tuple[str, ...], schema: Any) -> bool:
+    part: Any = schema
+    for name in path:
+        part = part["properties"][name]
+    named = _PARTING.sub("", path[-1]).lower()
+    return named in _SECRET or part.get("format") == "password" or part.get("writeOnly") is True
+
+
+def _calls(connection: Connection) -> Iterator[tuple[Asked, Mapping[str, Any]]]:
+    """Modern calls over HTTP of tools whose definition the client had been told."""
+    if not connection.is_http:
+        return
+    for one in asked(connection, TOOLS, "tools/call"):
+        request = one.call.request
+        name = request.params.get("name")
+        if one.before is None or request.era != "modern" or not isinstance(name, str):
+            continue
+        tool = one.before.definition(name)
+        if tool is not None and one.before.changed is None:
+            yield one, tool
+
+
+def _integers(connection: Connection) -> Iterator[Found]:
+    for one, tool in _calls(connection):
+        request = one.call.request
+        arguments: Any = request.params.get("arguments")
+        if not isinstance(arguments, dict):
+            continue
+        try:
+            annotated = annotations(tool.get("inputSchema"))
+        except ParameterHeaderError:
+            continue
+        for header in annotated:
+            value = value_at(cast("dict[str, Any]", arguments), header.path)
+            if header.type == "integer" and isinstance(value, int | float) and abs(value) > MAX_INTEGER:
+                yield Found(
+                    request,
+                    f"{show(header.source)[1:-1]} is {show(value)}; an integer that stands in a header must "
+                    f"be from -{MAX_INTEGER} to {MAX_INTEGER}.",
+                )
+
+
+def _rejected(connection: Connection) -> Iterator[Found]:
+    told: set[str] = set()
+    for one, tool in _calls(connection):
+        request = one.call.request
+        name = str(request.params.get("name"))
+        try:
+            annotations(tool.get("inputSchema"))
+        except ParameterHeaderError as error:
+            if name not in told:
+                told.add(name)
+                yield Found(
+                    request,
+                    f"The client calls the tool {show(name)}, whose definition it must reject on HTTP. It "
+                    f"probably did not look: {plain(str(error), 200)}",
+                    hint="Leave the tool out of the list, and log a warning that names it and the reason.",
+                    level=SHOULD,
+                )
+
+
+TOOL_HEADERS: Final[tuple[Rule, ...]] = (
+    Rule(
+        "x-mcp-header-valid",
+        MUST,
+        "server",
+        MODERN,
+        _PAGES,
+        "An x-mcp-header is a token, unique in its schema, at a property of a primitive type that is reached "
+        "from the root through properties alone.",
+        on=results("tools/list"),
+        check=_valid,
+    ),
+    Rule(
+        "x-mcp-header-not-sensitive",
+        SHOULD,
+        "server",
+        MODERN,
+        _PAGES,
+        "No x-mcp-header stands at an argument that is a secret.",
+        on=results("tools/list"),
+        check=_sensitive,
+    ),
+    Rule(
+        "x-mcp-header-integer-range",
+        MUST,
+        "client",
+        MODERN,
+        _PAGES,
+        "An integer argument with an x-mcp-header is within what a double holds exactly.",
+        on=each(Connection),
+        check=_integers,
+    ),
+    Rule(
+        "x-mcp-header-tool-rejected",
+        MUST,
+        "client",
+        MODERN,
+        _PAGES,
+        "A client on HTTP leaves out a tool whose x-mcp-header breaks the rules.",
+        on=each(Connection),
+        check=_rejected,
+    ),
+)
