@@ -55,26 +55,38 @@ def read_events(lines: Iterable[tuple[int, bytes]]) -> tuple[Event, ...]:
         RecordingError: a line is no event, or it contradicts an earlier one; the text names the line and the
             reason.
     """
-    sent: set[int] = set()
-    ended: set[int] = set()
-    found: list[Event] = []
-    for number, line in lines:
+    reader = EventReader()
+    return tuple(reader.read(line, number) for number, line in lines)
+
+
+class EventReader:
+    """Reads one line after the other, and remembers what was sent and what became of it."""
+
+    def __init__(self) -> None:
+        self._sent: set[int] = set()
+        self._ended: set[int] = set()
+
+    def read(self, line: bytes, number: int) -> Event:
+        """The event of one line.
+
+        Raises:
+            RecordingError: as `read_events`. The reader can go on with the next line.
+        """
         event = _read_event(read_line(line, number), number)
         if event.kind == events.SENT:
-            if not event.frame or event.frame in sent:
+            if not event.frame or event.frame in self._sent:
                 raise RecordingError(
                     f"Line {number}: `frame` is {event.frame}; every sent frame has its own number, from 1."
                 )
-            sent.add(event.frame)
+            self._sent.add(event.frame)
         elif event.kind in (events.DELIVERED, events.DROPPED):
-            if event.frame not in sent or event.frame in ended:
+            if event.frame not in self._sent or event.frame in self._ended:
+                why = "delivered or dropped before" if event.frame in self._sent else "never sent"
                 raise RecordingError(
-                    f"Line {number}: frame {event.frame} cannot be {event.kind} here; it was "
-                    f"{'never sent' if event.frame not in sent else 'delivered or dropped before'}."
+                    f"Line {number}: frame {event.frame} cannot be {event.kind} here; it was {why}."
                 )
-            ended.add(event.frame)
-        found.append(event)
-    return tuple(found)
+            self._ended.add(event.frame)
+        return event
 
 
 def _read_event(row: dict[str, Any], number: int) -> Event:

@@ -32,7 +32,12 @@ def to_interchange(sequence: Sequence[Event]) -> list[dict[str, Any]]:
     Notes of our own, handlers, states and the copies that a fault made of a client's message are not seen
     there, and left out.
     """
-    return list(_Observer(sequence).rows())
+    return [row for _, row in to_numbered_interchange(sequence)]
+
+
+def to_numbered_interchange(sequence: Sequence[Event]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a recording, each with the index of the event at which the observer sees it."""
+    return _Observer(sequence).rows()
 
 
 class _Observer:
@@ -57,20 +62,24 @@ class _Observer:
                 self._expected[where] = self._expected.get(where, 0) + 1
         self._held: dict[tuple[int, int], list[Event]] = {}
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        for event in self._sequence:
-            if event.kind == events.SENT:
-                frame = self._frames[event.frame]
-                if self._is_client(event.party, event.peer) and not frame.copy_of:
-                    yield self._frame_row(frame, CLIENT_SIDE, event.at_us, frame.data)
-            elif event.kind == events.DELIVERED:
-                frame = self._frames.get(event.frame)
-                if frame is not None and not self._is_client(frame.sender, frame.receiver):
-                    yield from self._arrival(event, frame)
-            elif event.kind == events.CLOSED:
-                yield from self._closing(event)
-            elif event.kind == events.NOTE and _event_name(event):
-                yield self._note_row(event)
+    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for index, event in enumerate(self._sequence):
+            for row in self._seen(event):
+                yield index, row
+
+    def _seen(self, event: Event) -> Iterator[dict[str, Any]]:
+        if event.kind == events.SENT:
+            frame = self._frames[event.frame]
+            if self._is_client(event.party, event.peer) and not frame.copy_of:
+                yield self._frame_row(frame, CLIENT_SIDE, event.at_us, frame.data)
+        elif event.kind == events.DELIVERED:
+            frame = self._frames.get(event.frame)
+            if frame is not None and not self._is_client(frame.sender, frame.receiver):
+                yield from self._arrival(event, frame)
+        elif event.kind == events.CLOSED:
+            yield from self._closing(event)
+        elif event.kind == events.NOTE and _event_name(event):
+            yield self._note_row(event)
 
     def _is_client(self, party: str, peer: str) -> bool:
         if (party, peer) in self._clients:

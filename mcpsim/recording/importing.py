@@ -41,7 +41,7 @@ def from_interchange(rows: Iterable[tuple[int, dict[str, Any]]]) -> tuple[Event,
     Raises:
         RecordingError: a row breaks the form; the text names its line.
     """
-    reader = _Reader()
+    reader = RowReader()
     return tuple(event for number, row in rows for event in reader.events(number, row))
 
 
@@ -66,7 +66,9 @@ class _Numbers:
         return self._named[key]
 
 
-class _Reader:
+class RowReader:
+    """Reads one row after the other, and remembers which streams are open."""
+
     def __init__(self) -> None:
         self._frames = 0
         self._exchanges = _Numbers("x")
@@ -75,7 +77,11 @@ class _Reader:
         self._last_us = 0
 
     def events(self, number: int, row: dict[str, Any]) -> Iterator[Event]:
-        """The events of one row."""
+        """The events of one row.
+
+        Raises:
+            RecordingError: the row breaks the form. The reader can go on with the next row.
+        """
         side = _one_of(number, row, "from", SIDES, None)
         http = _one_of(number, row, "transport", (STDIO, HTTP), STDIO) == HTTP
         connection = self._connections.of(0, _name(number, row, "connection"))

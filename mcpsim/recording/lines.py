@@ -47,19 +47,28 @@ def read_line(line: bytes, number: int) -> dict[str, Any]:
         RecordingError: the line is no JSON object, or larger or deeper than the bounds; the text names the
             line and the reason.
     """
+    value = read_value(line, number)
+    if not isinstance(value, dict):
+        raise RecordingError(f"Line {number} is not a JSON object.")
+    return cast("dict[str, Any]", value)
+
+
+def read_value(line: bytes, number: int) -> Any:
+    """Read any JSON value.
+
+    Raises:
+        RecordingError: as `read_line`.
+    """
     if len(line) > MAX_LINE_BYTES:
         raise RecordingError(f"Line {number} has {len(line)} bytes; the limit is {MAX_LINE_BYTES}.")
-    if _depth(line) > MAX_DEPTH:
+    if depth_of(line) > MAX_DEPTH:
         raise RecordingError(f"Line {number} is nested deeper than {MAX_DEPTH} objects and arrays.")
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
+        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
     except UnicodeDecodeError as error:
         raise RecordingError(f"Line {number} is not UTF-8 (at byte {error.start}).") from None
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"Line {number} is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise RecordingError(f"Line {number} is not a JSON object.")
-    return cast("dict[str, Any]", value)
 
 
 def write_line(value: Any, what: str) -> bytes:
@@ -92,7 +101,9 @@ def is_whole(value: Any, most: int) -> bool:
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
-def _depth(line: bytes) -> int:
+def depth_of(line: bytes) -> int:
+    """How deep the objects and arrays of a JSON text are nested; 0 where it has too few to be deeper than
+    the bound."""
     if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return 0
     depth = deepest = 0

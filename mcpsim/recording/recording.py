@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcpsim.errors import RecordingError
 from mcpsim.recording.event_lines import read_events, write_event
@@ -18,6 +18,9 @@ from mcpsim.recording.importing import from_interchange
 from mcpsim.recording.lines import MAX_FILE_BYTES, is_whole, read_line, show, split_lines, write_line
 from mcpsim.recording.mermaid import mermaid
 from mcpsim.recording.transcript import transcript
+
+if TYPE_CHECKING:
+    from mcpsim.audit import Report
 
 FORMAT: Final = "mcpsim-recording"
 VERSION: Final = 1
@@ -81,6 +84,14 @@ class Recording:
         """
         return mermaid(self, width=width)
 
+    def audit(self) -> Report:
+        """What each message is, and which rules of the specification are broken: by whom, and where."""
+        # The audit stands above the recordings that it reads; that one can ask a recording itself is worth
+        # one look upwards.
+        from mcpsim.audit import audit
+
+        return audit(self)
+
     def to_jsonl(self) -> bytes:
         """The recording as JSON Lines: a header line, then one event a line. Same run, same bytes.
 
@@ -109,30 +120,19 @@ class Recording:
                 line and the reason.
         """
         lines = split_lines(data, "The recording")
-        if not lines:
-            raise RecordingError("The recording is empty.")
-        number, first = lines[0]
-        header = read_line(first, number)
-        if header.pop("format", None) != FORMAT:
-            raise RecordingError(f'Line {number}: a recording begins with {{"format":"{FORMAT}", ...}}.')
-        version = header.pop("version", None)
-        if not is_whole(version, VERSION) or version != VERSION:
-            raise RecordingError(f"Line {number}: format version {show(version)} is not known; {VERSION} is.")
-        if not isinstance(header.get("title", ""), str):
-            raise RecordingError(f"Line {number}: `title` must be a string, not {show(header['title'])}.")
-        parties: Any = header.get("parties", [])
-        if not isinstance(parties, list) or not all(
-            isinstance(one, str) for one in cast("list[Any]", parties)
-        ):
-            raise RecordingError(f"Line {number}: `parties` must be a list of names, not {show(parties)}.")
+        header = read_header(lines)
         return Recording(header, read_events(lines[1:]))
 
     @staticmethod
     def load(path: str | Path) -> Recording:
-        """Read a file: a saved recording, or a trace in the interchange form.
+        """Read a file: a saved recording, a trace in the interchange form, or what another tool wrote.
+
+        What could not be read of a trace stands in the header as `skipped`, and what there is to say about
+        the reading as `notes`: see `mcpsim.recording.readers`. A saved recording is read whole or not at all.
 
         Raises:
-            RecordingError: the file cannot be read, or is neither; the text names the line and the reason.
+            RecordingError: the file cannot be read, or has nothing in it that could be; the text names the
+                line and the reason.
         """
         path = Path(path)
         try:
@@ -145,7 +145,17 @@ class Recording:
         first = data.split(b"\n", 1)[0]
         if b'"format"' in first and FORMAT.encode() in first:
             return Recording.from_jsonl(data)
-        return Recording.from_interchange(data, title=path.stem)
+        # The readers give recordings, so they know this class, and not the other way round.
+        from mcpsim.recording.readers import read_trace
+
+        trace = read_trace(data, name=path.name)
+        if not trace.rows:
+            first = trace.skipped[0].why if trace.skipped else "There is no message in it."
+            raise RecordingError(f"{path.name} has not one row that can be read. {first}")
+        found = from_interchange(
+            (index + 1, row) for index, (row, _) in zip(trace.indices, trace.rows, strict=True)
+        )
+        return _imported(found, path.stem, skipped=trace.skipped, notes=trace.notes)
 
     def to_interchange(self) -> bytes:
         """The run as an observer beside the client would write it down, one JSON object a line.
@@ -166,8 +176,45 @@ class Recording:
         """
         lines = split_lines(data, "The trace")
         found = from_interchange((number, read_line(line, number)) for number, line in lines)
-        lanes = dict.fromkeys(name for event in found for name in (event.party, event.peer) if name)
-        parties = sorted(lanes, key=lambda name: (name != "client", name == "server"))
-        transport = "http" if any(event.exchange for event in found) else "stdio"
-        header = {"title": title, "parties": parties, "transport": transport, "source": "import"}
-        return Recording(header, found)
+        return _imported(found, title)
+
+
+def _imported(
+    found: tuple[Event, ...],
+    title: str,
+    *,
+    skipped: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
+) -> Recording:
+    lanes = dict.fromkeys(name for event in found for name in (event.party, event.peer) if name)
+    parties = sorted(lanes, key=lambda name: (name != "client", name == "server"))
+    transport = "http" if any(event.exchange for event in found) else "stdio"
+    header: dict[str, Any] = {"title": title, "parties": parties, "transport": transport, "source": "import"}
+    if skipped:
+        header["skipped"] = [{"where": where, "why": why} for where, why in skipped]
+    if notes:
+        header["notes"] = list(notes)
+    return Recording(header, found)
+
+
+def read_header(lines: Sequence[tuple[int, bytes]]) -> dict[str, Any]:
+    """The header of a saved recording, from its first line; without format name and version.
+
+    Raises:
+        RecordingError: there is none, or it is none that can be read.
+    """
+    if not lines:
+        raise RecordingError("The recording is empty.")
+    number, first = lines[0]
+    header = read_line(first, number)
+    if header.pop("format", None) != FORMAT:
+        raise RecordingError(f'Line {number}: a recording begins with {{"format":"{FORMAT}", ...}}.')
+    version = header.pop("version", None)
+    if not is_whole(version, VERSION) or version != VERSION:
+        raise RecordingError(f"Line {number}: format version {show(version)} is not known; {VERSION} is.")
+    if not isinstance(header.get("title", ""), str):
+        raise RecordingError(f"Line {number}: `title` must be a string, not {show(header['title'])}.")
+    parties: Any = header.get("parties", [])
+    if not isinstance(parties, list) or not all(isinstance(one, str) for one in cast("list[Any]", parties)):
+        raise RecordingError(f"Line {number}: `parties` must be a list of names, not {show(parties)}.")
+    return header
