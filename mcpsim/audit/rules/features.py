@@ -1,5 +1,5 @@
-"""What tools, resources, prompts and completions have in common: the capability, the answer to the list, that
-the list is the same for all, and that a change is announced.
+"""What lists of tools, resources and prompts have in common: they are answered, they are the same on every
+connection, and a change is announced.
 
 https://modelcontextprotocol.io/specification/2026-07-28/server/tools#capabilities
 https://modelcontextprotocol.io/specification/2025-11-25/server/tools#capabilities
@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from mcpsim.audit.model import Call, Connection, Item, Trace
 from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, each, errors
 from mcpsim.audit.rules.listed import PROMPTS, RESOURCES, TOOLS, Feature, Listing, listings
 from mcpsim.eras.capabilities import declares
-from mcpsim.eras.revisions import COMPLETIONS_CAPABILITY_REVISIONS
 from mcpsim.errors import METHOD_NOT_FOUND
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, SERVER_INFO
 
@@ -24,43 +23,6 @@ from mcpsim.messages.meta import CLIENT_CAPABILITIES, SERVER_INFO
 PATIENCE_MS: Final = 1_000
 
 _FEATURES: Final = (TOOLS, RESOURCES, PROMPTS)
-_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
-    "tools": ("tools/list", "tools/call"),
-    "resources": ("resources/list", "resources/templates/list", "resources/read"),
-    "prompts": ("prompts/list", "prompts/get"),
-    "completions": ("completion/complete",),
-}
-
-
-def _undeclared(capability: str, revisions: frozenset[str]) -> Callable[[Connection], Iterator[Found]]:
-    methods = frozenset(_METHODS[capability])
-
-    def check(connection: Connection) -> Iterator[Found]:
-        discovered: dict[str | None, bool] = {}
-        for call in connection.calls:
-            declared: Any = call.result.get("capabilities") if call.method == "server/discover" else None
-            if isinstance(declared, dict):
-                found = declares(cast("dict[str, Any]", declared), capability)
-                discovered[call.principal] = discovered.get(call.principal, False) or found
-        for call in connection.calls:
-            if call.method not in methods or call.revision not in revisions or call.asked_by != "client":
-                continue
-            if call.answer is None or call.answer.kind != "response":
-                continue
-            if call.era == "modern":
-                lacks = discovered.get(call.principal) is False
-            else:
-                given = call.server_capabilities
-                lacks = given is not None and not declares(given, capability)
-            if lacks:
-                yield Found(
-                    call.answer,
-                    f"The server answers {call.method} and does not declare the capability {capability}; a "
-                    "client that looks at capabilities never asks.",
-                    hint=f"Declare {capability}: an empty object will do.",
-                )
-
-    return check
 
 
 def _not_answered(capability: str) -> Callable[[Item], Iterator[Found]]:
@@ -232,24 +194,7 @@ def _asks_for(acknowledged: Item | None, member: str) -> bool:
     return isinstance(wanted, dict) and wanted.get(member) is True  # pyright: ignore[reportUnknownMemberType]
 
 
-def _page(capability: str, anchor: str = "capabilities") -> Mapping[Any, str]:
-    page = "server/utilities/completion" if capability == "completions" else f"server/{capability}"
-    return {"modern": f"{page}#{anchor}", "legacy": f"{page}#{anchor}"}
-
-
 def _rules() -> Iterator[Rule]:
-    for capability in _METHODS:
-        revisions = COMPLETIONS_CAPABILITY_REVISIONS if capability == "completions" else ALL
-        yield Rule(
-            f"{capability}-capability-declared",
-            MUST,
-            "server",
-            revisions,
-            _page(capability),
-            f"A server with {capability} declares the capability {capability}.",
-            on=each(Connection),
-            check=_undeclared(capability, revisions),
-        )
     for feature in _FEATURES:
         capability = feature.capability
         yield Rule(
@@ -277,7 +222,10 @@ def _rules() -> Iterator[Rule]:
             SHOULD,
             "server",
             ALL,
-            _page(capability, "list-changed-notification"),
+            {
+                "modern": f"server/{capability}#list-changed-notification",
+                "legacy": f"server/{capability}#list-changed-notification",
+            },
             f"A server that declared listChanged announces that the list of {capability} has changed.",
             on=each(Connection),
             check=_unannounced(feature),
