@@ -1,0 +1,92 @@
+"""The official SDK's client and server break no rule when they talk to each other; a tap between them records."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp
+import mcp_types as types
+import pytest
+from mcp.client.stdio import StdioServerParameters
+
+from mcpsim.audit import Report, audit
+from tests.interop.serving import serving
+from tests.interop.test_matrix import (
+    MODERN,
+    PATIENT_S,
+    Cell,
+    Theirs,
+    answer_to,
+    expected,
+    the_story,
+)
+
+TAP = Path(__file__).parent / "taps.py"
+CELLS = [
+    Cell("sdk", "sdk", transport, era)
+    for transport in ("stdio", "http")
+    for era in ("legacy", "modern", "auto")
+]
+# What the SDK does that the specification advises against, and why that is so.
+RECOMMENDED: dict[str, str] = {}
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """What the tap has written down."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def processes() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+async def play(server: StdioServerParameters | str, cell: Cell) -> dict[str, Any]:
+    """The story of the matrix, played by the SDK's client."""
+    sending, messages = anyio.create_memory_object_stream[Any](1_000)
+
+    async def elicit(context: Any, asked: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={**answer_to(asked.message)})
+
+    async def take(message: Any) -> None:
+        sending.send_nowait(message)
+
+    with anyio.fail_after(2 * PATIENT_S):
+        async with mcp.Client(
+            server,
+            mode=MODERN if cell.era == "modern" else cell.era,
+            read_timeout_seconds=PATIENT_S,
+            elicitation_callback=elicit,
+            message_handler=take,
+        ) as client:
+            return await the_story(Theirs(client, messages), cell.name)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+@pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
+def test_nothing_that_must_hold_is_broken(cell: Cell, tmp_path: Path, processes: ExitStack) -> None:
+    trace = tmp_path / "trace.jsonl"
+    server: StdioServerParameters | str
+    if cell.transport == "stdio":
+        words = [str(TAP), "stdio", str(trace), *cell.command]
+        server = StdioServerParameters(command=sys.executable, args=words)
+    else:
+        address = processes.enter_context(serving([*cell.command, "--http"]))
+        server = processes.enter_context(serving([sys.executable, str(TAP), "http", str(trace), address]))
+    assert anyio.run(play, server, cell) == expected(cell)
+    rows = rows_of(trace)
+    assert len(rows) > 30
+    assert_unbroken(audit(rows))
+
+
+def assert_unbroken(report: Report) -> None:
+    assert report.skipped == ()
+    assert report.broken == (), report
+    assert {one.rule for one in report.of_level("SHOULD")} <= RECOMMENDED.keys(), report
