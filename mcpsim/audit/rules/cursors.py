@@ -1,0 +1,193 @@
+"""Cursors that are sent without having been given out: one pass over a trace, for several rules."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import quote, unquote
+
+from mcpsim.audit.model import Call, Connection, Item, Session, Trace
+from mcpsim.recording.interchange import INTERMEDIARIES
+
+Kind = Literal["changed", "invented", "missing", "other list", "other session"]
+
+#: With how many of the latest cursors one that is not known is compared.
+_LATEST: Final = 20
+#: Longer ones are not taken apart.
+_LONGEST: Final = 2_000
+_NOTHING: Final = frozenset({"undefined", "null", "none", "nil", "nan"})
+_DIGITS: Final = re.compile(r"\d+")
+
+
+class Foreign(NamedTuple):
+    """A request with a cursor that its list did not give out, as far as the trace shows.
+
+    Attributes:
+        call: the request.
+        cursor: the cursor: a string, or what stands in its place.
+        kind: "changed" (it looks like one that was given out), "missing" (the word for nothing, after the
+            last page), "other list", "other session" (legacy), or "invented".
+        like: the cursor that it was made of; for "other list", the method.
+        how: what was done to it, for "changed".
+        certain: whether the trace shows all that could have given it out.
+        began: whether the trace shows that the list was begun, without a cursor.
+        first: the answer to that.
+    """
+
+    call: Call
+    cursor: Any
+    kind: Kind
+    like: str
+    how: str
+    certain: bool
+    began: bool
+    first: Item | None
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What was given out in one session, or on one connection."""
+
+    given: dict[str, dict[str, Item]] = field(default_factory=dict[str, "dict[str, Item]"])
+    latest: dict[str, deque[str]] = field(default_factory=dict[str, "deque[str]"])
+    firsts: dict[str, Item] = field(default_factory=dict[str, Item])
+    begun: set[str] = field(default_factory=set[str])
+    ended: set[str] = field(default_factory=set[str])
+    # Something came that could not be read, and may have been a page.
+    unclear: bool = False
+
+
+def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
+    """Every request of these lists with a cursor that was not given out."""
+    scopes: dict[int, _Scope] = {}
+    everywhere: dict[str, int] = {}
+    for item in trace.items:
+        if item.connection.client in INTERMEDIARIES:
+            # Whoever passes on what comes has made up nothing.
+            continue
+        place = _place_of(item)
+        scope = scopes.get(id(place))
+        if scope is None:
+            scope = scopes[id(place)] = _Scope()
+        if item.kind == "request":
+            if item.method in methods and item.call is not None:
+                found = _asked(item.call, scope, id(place), everywhere)
+                if found is not None:
+                    yield found
+        elif item.kind == "response":
+            _answered(item, scope)
+            cursor = item.result.get("nextCursor")
+            if isinstance(cursor, str):
+                everywhere[cursor] = id(place)
+        elif item.kind in ("unreadable", "malformed") and item.sender == "server":
+            scope.unclear = True
+
+
+def _place_of(item: Item) -> Session | Connection:
+    return item.session if item.era == "legacy" and item.session is not None else item.connection
+
+
+def _answered(item: Item, scope: _Scope) -> None:
+    call = item.call
+    cursor = item.result.get("nextCursor")
+    method = "" if call is None else call.method
+    if isinstance(cursor, str):
+        scope.given.setdefault(method, {})[cursor] = item
+        scope.latest.setdefault(method, deque(maxlen=_LATEST)).append(cursor)
+        scope.ended.discard(method)
+    elif call is not None:
+        scope.ended.add(method)
+    if call is not None and "cursor" not in call.request.params:
+        scope.firsts[method] = item
+
+
+def _asked(call: Call, scope: _Scope, place: int, everywhere: dict[str, int]) -> Foreign | None:
+    params = call.request.params
+    method = call.method
+    began = method in scope.begun
+    if "cursor" not in params:
+        scope.begun.add(method)
+        return None
+    cursor: Any = params["cursor"]
+    if cursor is None or scope.unclear or call.request.disturbed:
+        return None
+    first = scope.firsts.get(method)
+    certain = call.era == "legacy" and call.request.session is not None
+
+    def be(kind: Kind, like: str = "", how: str = "") -> Foreign:
+        return Foreign(call, cursor, kind, like, how, certain, began, first)
+
+    if not isinstance(cursor, str):
+        text = str(cursor) if isinstance(cursor, int | float) else None
+        given = text is not None and text in scope.given.get(method, ())
+        return be("changed", text or "", "made a number of a string") if given else None
+    if cursor in scope.given.get(method, ()) or cursor in scope.given.get("", ()):
+        return None
+    other = next((name for name, given in scope.given.items() if cursor in given), None)
+    if other is not None:
+        return be("other list", other)
+    if cursor in everywhere:
+        # Under the modern protocol a client may have got it on another connection.
+        return be("other session") if certain and everywhere[cursor] != place else None
+    if cursor.lower() in _NOTHING and method in scope.ended:
+        return be("missing")
+    for like in reversed(scope.latest.get(method, ())):
+        how = _changed(like, cursor)
+        if how:
+            return be("changed", like, how)
+    return be("invented")
+
+
+def _changed(given: str, sent: str) -> str:
+    """How one cursor was made of another; "" where it does not look so."""
+    if max(len(given), len(sent)) > _LONGEST or not given or not sent:
+        return ""
+    if given.strip() == sent.strip():
+        return "given other blanks"
+    if given.rstrip("=") == sent.rstrip("="):
+        return "given another padding"
+    if sent in (quote(given), quote(given, safe="")) or sent == unquote(given):
+        return "encoded or decoded as of a URL"
+    if sent.strip("\"'") == given:
+        return "put into quotes"
+    if given.casefold() == sent.casefold():
+        return "spelled in other letters"
+    if _skeleton(given) == _skeleton(sent) and _DIGITS.search(given):
+        return "given another number"
+    if len(sent) >= _SHORT and given.startswith(sent):
+        return "cut off"
+    return _changed_inside(_decoded(given), _decoded(sent), sent)
+
+
+_SHORT: Final = 8
+
+
+def _changed_inside(given: str, sent: str, raw: str) -> str:
+    """As `_changed`, for what cursors in Base64 stand for."""
+    if not given:
+        return ""
+    if given == raw:
+        return "decoded"
+    if sent and _skeleton(given) == _skeleton(sent) and _DIGITS.search(given):
+        return "taken apart, and given another number"
+    return ""
+
+
+def _skeleton(text: str) -> str:
+    return _DIGITS.sub("0", text)
+
+
+def _decoded(text: str) -> str:
+    """What a text in Base64 stands for, where that can be read; otherwise ""."""
+    folded = text.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        data = base64.b64decode(folded + "=" * (-len(folded) % 4), validate=True)
+        found = data.decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+    return found if len(found) > 1 and found.isprintable() else ""
