@@ -163,3 +163,16 @@ STREAMABLE_HTTP_REVISIONS: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_03_
 # Where a server may close a connection before its stream has ended, and a stream begins with an id.
 # https://modelcontextprotocol.io/specification/2025-11-25/changelog
 POLLED_STREAM_REVISIONS: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_11_25
+
+# Where the keys of `_meta` have a form. The later of these also say which prefixes are the protocol's own
+# (the first one says it in another way), and that a prefix is a domain, written backwards.
+# https://modelcontextprotocol.io/specification/2025-06-18/basic/index#meta
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/index#meta
+META_KEY_REVISIONS: Final = _SINCE_2025_06_18
+META_PREFIX_REVISIONS: Final = _SINCE_2025_11_25
+# Where what is offered may have icons.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/index#icons
+ICON_REVISIONS: Final = _SINCE_2025_11_25
+# Where a schema without `$schema` is one of JSON Schema 2020-12.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/index#json-schema-usage
+SCHEMA_DIALECT_REVISIONS: Final = _SINCE_2025_11_25
