@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from mcpsim.cli.audit import AUDIT
 from mcpsim.cli.lab import LAB
 from mcpsim.cli.notebooks import NOTEBOOKS
 from mcpsim.cli.run import RUN, TRANSPORTS
@@ -19,7 +20,7 @@ from mcpsim.errors import McpSimError
 
 __all__ = ["COMMANDS", "SERVERS", "TRANSPORTS", "main"]
 
-COMMANDS: Final = (LAB, STORIES, RUN, SERVE, NOTEBOOKS)
+COMMANDS: Final = (LAB, STORIES, RUN, AUDIT, SERVE, NOTEBOOKS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
