@@ -172,8 +172,8 @@ def _too_low(connection: Connection) -> Iterator[Found]:
 def _low(item: Item, wanted: str) -> Found:
     return Found(
         item,
-        f"This log message has the level {show(item.params.get('level'))}; {show(wanted)} and more severe ones"
-        " were asked for.",
+        f"This log message has the level {show(item.params.get('level'))}; {show(wanted)} and more severe"
+        " ones were asked for.",
         hint="Drop log messages that are less severe than what was asked for.",
     )
 
@@ -243,8 +243,8 @@ def _deprecated(connection: Connection) -> Iterator[Found]:
         if item.method == LOG or (item.kind == "request" and LOG_LEVEL in item.meta):
             yield Found(
                 item,
-                "Log messages of the protocol are deprecated in this revision. New programs should not begin to"
-                " use them, others should move on.",
+                "Log messages of the protocol are deprecated in this revision. New programs should not begin"
+                " to use them, others should move on.",
                 hint="Log to stderr on stdio, or use OpenTelemetry.",
                 level=NOTE,
             )
