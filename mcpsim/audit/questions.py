@@ -6,6 +6,7 @@ A legacy server asks with a request of its own, and the client answers it. A mod
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -102,6 +103,12 @@ def mapping(value: Any) -> Json:
 def sequence(value: Any) -> list[Any]:
     """A JSON array; [] where it is something else."""
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def plain(text: str, length: int = 300) -> str:
+    """A sentence that has texts of the trace in it: on one line, in ASCII, cut after `length` characters."""
+    shown = json.dumps(text[:length])[1:-1].replace('\\"', '"')
+    return shown if len(text) <= length else f"{shown}..."
 
 
 def asks(item: Item | None) -> bool:

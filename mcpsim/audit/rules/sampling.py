@@ -1,0 +1,398 @@
+"""Sampling: what a server may ask a model for, and whether the answer keeps to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mcpsim.audit.model import Call
+from mcpsim.audit.questions import (
+    ASKING,
+    Answer,
+    Json,
+    Question,
+    answers,
+    mapping,
+    questions,
+    sequence,
+)
+from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
+from mcpsim.audit.words import show
+from mcpsim.eras.capabilities import declares
+from mcpsim.eras.methods import URL_ELICITING
+from mcpsim.errors import INVALID_PARAMS
+from mcpsim.utilities.sampling import PRIORITIES
+
+METHOD: Final = "sampling/createMessage"
+REJECTED: Final = -1
+ROLES: Final = ("user", "assistant")
+
+
+def _page(anchor: str) -> Mapping[Any, str]:
+    return {"modern": f"client/sampling#{anchor}", "legacy": f"client/sampling#{anchor}"}
+
+
+def _samplings(call: Call) -> Iterator[Question]:
+    return (question for question in questions(call) if question.method == METHOD)
+
+
+def _samples(call: Call) -> Iterator[Answer]:
+    return (answer for answer in answers(call) if answer.question.method == METHOD)
+
+
+def _brings_tools(params: Json) -> bool:
+    return params.get("tools") is not None or params.get("toolChoice") is not None
+
+
+def _blocks(message: Any) -> list[Json]:
+    content = mapping(message).get("content")
+    return [mapping(block) for block in (sequence(content) if isinstance(content, list) else [content])]
+
+
+def _of_type(message: Any, kind: str) -> list[Json]:
+    return [block for block in _blocks(message) if block.get("type") == kind]
+
+
+# --- Capabilities ------------------------------------------------------------------------------------
+
+
+def _tools_declared(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        known = question.capabilities
+        if known is None or not declares(known, "sampling") or not _brings_tools(question.params):
+            continue
+        if not declares(known, "sampling.tools"):
+            yield Found(
+                question.item,
+                f"{question.name} brings tools, and the client has not declared sampling.tools.",
+                hint="Ask without tools and toolChoice.",
+            )
+
+
+def _tools_served_declared(call: Call) -> Iterator[Found]:
+    for answer in _samples(call):
+        question = answer.question
+        known = question.capabilities
+        if known is None or not declares(known, "sampling") or not _brings_tools(question.params):
+            continue
+        if not declares(known, "sampling.tools") and "model" in answer.result:
+            yield Found(
+                answer.item,
+                f"{answer.name} serves a request with tools, and the client has not declared sampling.tools.",
+                hint="Declare sampling.tools, or do not serve such a request.",
+            )
+
+
+def _context(question: Question) -> str:
+    value = question.params.get("includeContext", "none")
+    return value if isinstance(value, str) and value in ("thisServer", "allServers") else ""
+
+
+def _context_declared(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        known, value = question.capabilities, _context(question)
+        if value and known is not None and not declares(known, "sampling.context"):
+            yield Found(
+                question.item,
+                f"{question.name} has includeContext {show(value)}, and the client has not declared "
+                "sampling.context.",
+                hint="Leave includeContext out.",
+            )
+
+
+def _context_avoided(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        known, value = question.capabilities, _context(question)
+        if value and (known is None or declares(known, "sampling.context")):
+            yield Found(
+                question.item,
+                f"{question.name} has includeContext {show(value)}, which is deprecated.",
+                hint="Leave includeContext out, and put what the model needs into the messages.",
+            )
+
+
+# --- Messages ----------------------------------------------------------------------------------------
+
+
+def _role_and_content(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        for number, message in enumerate(sequence(question.params.get("messages")), 1):
+            members = mapping(message)
+            role = members.get("role")
+            if role not in ROLES:
+                yield Found(
+                    question.item,
+                    f"Message {number} of a sampling request has the role {show(role)}; there are user and "
+                    "assistant.",
+                )
+            elif not isinstance(members.get("content"), dict | list):
+                yield Found(question.item, f"Message {number} of a sampling request has no content.")
+            else:
+                continue
+            break
+
+
+def _priorities(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        preferences = mapping(question.params.get("modelPreferences"))
+        for name in PRIORITIES:
+            value = preferences.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool) and not 0 <= value <= 1:
+                yield Found(question.item, f"modelPreferences.{name} is {show(value)}; it goes from 0 to 1.")
+
+
+def _results_alone(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        number = _mixed(question.params)
+        if number:
+            yield Found(
+                question.item,
+                f"Message {number} of a sampling request mixes tool results with something else.",
+                hint="Put tool results into a message of their own.",
+            )
+
+
+def _mixed(params: Json) -> int:
+    """The number of the first message of a user that mixes tool results with something else; 0 for none."""
+    for number, message in enumerate(sequence(params.get("messages")), 1):
+        results = _of_type(message, "tool_result")
+        if results and mapping(message).get("role") == "user" and len(results) < len(_blocks(message)):
+            return number
+    return 0
+
+
+def _uses_answered(call: Call) -> Iterator[Found]:
+    for question in _samplings(call):
+        fault = "" if _mixed(question.params) else _unbalanced(question.params)
+        if fault:
+            yield Found(
+                question.item,
+                f"In a sampling request {fault}.",
+                hint="After the assistant's tool uses comes one message of the user with a result for each.",
+            )
+
+
+def _unbalanced(params: Json) -> str:
+    """What is wrong with the order of tool uses and results; "" where nothing is."""
+    open_uses: list[str] = []
+    messages = sequence(params.get("messages"))
+    for number, message in enumerate(messages, 1):
+        blocks, results = _blocks(message), _of_type(message, "tool_result")
+        ids = [show(block.get("toolUseId")) for block in results]
+        if open_uses:
+            alone = mapping(message).get("role") == "user" and len(results) == len(blocks)
+            if not alone or sorted(ids) != sorted(open_uses):
+                return f"message {number} must answer the tool uses {_listed(open_uses)}, and nothing else"
+        elif ids:
+            return f"message {number} has results of {_listed(ids)}, which the message before it does not use"
+        is_assistant = mapping(message).get("role") == "assistant"
+        open_uses = [show(one.get("id")) for one in _of_type(message, "tool_use")] if is_assistant else []
+    return f"no message answers the tool uses {_listed(open_uses)}" if open_uses else ""
+
+
+def _listed(ids: list[str]) -> str:
+    return ", ".join(ids[:5])
+
+
+# --- Answers -----------------------------------------------------------------------------------------
+
+
+def _choice_kept(call: Call) -> Iterator[Found]:
+    for answer in _samples(call):
+        params, result = answer.question.params, answer.result
+        mode = mapping(params.get("toolChoice")).get("mode")
+        uses = _of_type(result, "tool_use")
+        if mode == "none" and uses:
+            yield Found(answer.item, f"{answer.name} uses a tool, and the toolChoice was none.")
+        elif mode == "required" and not uses and result.get("stopReason") == "endTurn":
+            before = any(_of_type(message, "tool_use") for message in sequence(params.get("messages")))
+            if not before and sequence(params.get("tools")):
+                yield Found(answer.item, f"{answer.name} uses no tool, and the toolChoice was required.")
+
+
+def _offered(call: Call) -> Iterator[Found]:
+    for answer in _samples(call):
+        uses = _of_type(answer.result, "tool_use")
+        tools = {
+            name
+            for tool in sequence(answer.question.params.get("tools"))
+            if isinstance(name := mapping(tool).get("name"), str)
+        }
+        strange = [name for use in uses if isinstance(name := use.get("name"), str) and name not in tools]
+        if strange:
+            yield Found(answer.item, f"{answer.name} uses {show(strange[0])}, which is not among the tools.")
+        elif answer.result.get("stopReason") == "toolUse" and not uses:
+            yield Found(answer.item, f"{answer.name} stops for toolUse, and uses no tool.")
+
+
+def _max_tokens_kept(call: Call) -> Iterator[Found]:
+    for answer in _samples(call):
+        limit = answer.question.params.get("maxTokens")
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            continue
+        words = sum(
+            len(text.split())
+            for block in _of_type(answer.result, "text")
+            if isinstance(text := block.get("text"), str)
+        )
+        if words > limit * _WORDS_IN_A_TOKEN:
+            yield Found(
+                answer.item,
+                f"{answer.name} has {words} words, and maxTokens was {limit}: too few for that.",
+            )
+
+
+# A token is about a word or less; a model that puts eight words into each is not to be expected.
+_WORDS_IN_A_TOKEN: Final = 8
+
+
+def _error_codes(call: Call) -> Iterator[Found]:
+    answer = call.answer
+    if call.asked_by != "server" or answer is None:
+        return
+    params = call.request.params
+    if _brings_tools(params) and (_mixed(params) or _unbalanced(params)):
+        if answer.code != INVALID_PARAMS:
+            given = "a result" if answer.code is None else f"error {answer.code}"
+            yield Found(
+                answer,
+                f"The tool results of the request are not in order, and the client answers with {given}; "
+                f"it should be error {INVALID_PARAMS} (invalid params).",
+            )
+        return
+    text = mapping(mapping(answer.value).get("error")).get("message")
+    if answer.code in (None, REJECTED) or not isinstance(text, str) or _REJECTS.search(text) is None:
+        return
+    yield Found(
+        answer,
+        f"The client says {show(text)} with error {answer.code}; where the user refused, as it probably was, "
+        f"the code should be {REJECTED}.",
+    )
+
+
+_REJECTS: Final = re.compile(r"\buser (?:has )?(?:rejected|declined|denied|refused)\b", re.IGNORECASE)
+
+_WITH_TOOLS: Final = MODERN | URL_ELICITING
+SAMPLING: Final[tuple[Rule, ...]] = (
+    Rule(
+        "sampling-tools-are-declared",
+        MUST,
+        "server",
+        _WITH_TOOLS,
+        _page("tools-in-sampling"),
+        "A server brings tools to sampling only where the client has declared sampling.tools.",
+        on=calls(*ASKING),
+        check=_tools_declared,
+    ),
+    Rule(
+        "sampling-tools-served-are-declared",
+        MUST,
+        "client",
+        _WITH_TOOLS,
+        _page("tools-in-sampling"),
+        "A client that serves sampling with tools has declared sampling.tools.",
+        on=calls(*ASKING),
+        check=_tools_served_declared,
+    ),
+    Rule(
+        "sampling-context-is-declared",
+        SHOULD,
+        "server",
+        _WITH_TOOLS,
+        _page("capabilities"),
+        "A server asks for context only where the client has declared sampling.context.",
+        on=calls(*ASKING),
+        check=_context_declared,
+    ),
+    Rule(
+        "sampling-context-is-avoided",
+        SHOULD,
+        "server",
+        _WITH_TOOLS,
+        _page("capabilities"),
+        "A server does without includeContext thisServer and allServers.",
+        on=calls(*ASKING),
+        check=_context_avoided,
+    ),
+    Rule(
+        "sampling-message-has-role-and-content",
+        MUST,
+        "server",
+        ALL,
+        _page("messages"),
+        "A message of sampling has the role user or assistant, and content.",
+        on=calls(*ASKING),
+        check=_role_and_content,
+    ),
+    Rule(
+        "sampling-priorities-go-from-0-to-1",
+        MUST,
+        "server",
+        ALL,
+        _page("capability-priorities"),
+        "The priorities of model preferences go from 0 to 1.",
+        on=calls(*ASKING),
+        check=_priorities,
+    ),
+    Rule(
+        "sampling-tool-results-stand-alone",
+        MUST,
+        "server",
+        _WITH_TOOLS,
+        _page("tool-result-messages"),
+        "A message with tool results holds nothing else.",
+        on=calls(*ASKING),
+        check=_results_alone,
+    ),
+    Rule(
+        "sampling-tool-uses-are-answered",
+        MUST,
+        "server",
+        _WITH_TOOLS,
+        _page("tool-use-and-result-balance"),
+        "The message after tool uses answers each of them, and nothing else.",
+        on=calls(*ASKING),
+        check=_uses_answered,
+    ),
+    Rule(
+        "sampling-tool-choice-is-kept",
+        MUST,
+        "client",
+        _WITH_TOOLS,
+        _page("tool-choice-modes"),
+        "A model uses a tool where it must, and none where it must not.",
+        on=calls(*ASKING),
+        check=_choice_kept,
+    ),
+    Rule(
+        "sampling-uses-offered-tools",
+        NOTE,
+        "client",
+        _WITH_TOOLS,
+        _page("sampling-with-tools"),
+        "A model uses the tools that the request brings, and says so.",
+        on=calls(*ASKING),
+        check=_offered,
+    ),
+    Rule(
+        "sampling-max-tokens-is-kept",
+        MUST,
+        "client",
+        MODERN,
+        {"modern": "client/sampling#sampling-parameters"},
+        "An answer has no more tokens than maxTokens.",
+        on=calls(*ASKING),
+        check=_max_tokens_kept,
+    ),
+    Rule(
+        "sampling-error-codes",
+        SHOULD,
+        "client",
+        LEGACY,
+        {"legacy": "client/sampling#error-handling"},
+        "A client says by the code why it did not sample.",
+        on=calls(METHOD),
+        check=_error_codes,
+    ),
+)
