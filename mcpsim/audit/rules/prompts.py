@@ -80,8 +80,8 @@ def _validated(connection: Connection) -> Iterator[Found]:
         if missing:
             yield Found(
                 answer,
-                f"The server gives the prompt {show(one.call.request.params.get('name'))} without the argument "
-                f"{show(missing[0])}, which it marks as required. It should validate arguments first.",
+                f"The server gives the prompt {show(one.call.request.params.get('name'))} without the "
+                f"argument {show(missing[0])}, which it marks as required. It should validate arguments first.",
                 hint=f"Answer with the error {INVALID_PARAMS}.",
             )
 
@@ -111,7 +111,7 @@ PROMPTS: Final[tuple[Rule, ...]] = (
         "server",
         ALL,
         _at("error-handling"),
-        "A prompt that does not exist and a missing argument are the error -32602, an internal one is -32603.",
+        "A prompt that does not exist and a missing argument are error -32602, an internal one is -32603.",
         on=errors(GET),
         check=_codes,
     ),
