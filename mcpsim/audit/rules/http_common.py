@@ -9,6 +9,12 @@ from mcpsim.audit.model import Connection, Exchange, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, Bound, Found, Level, Rule, each
 from mcpsim.eras.revisions import STREAMABLE_HTTP_REVISIONS, Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
+from mcpsim.transports.http import (
+    EVENT_STREAM_TYPE,
+    LAST_EVENT_ID_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_ID_HEADER,
+)
 
 #: Legacy revisions with Streamable HTTP, and all that have it. The very first one has another transport.
 STREAMABLE: Final = STREAMABLE_HTTP_REVISIONS
@@ -24,8 +30,8 @@ SENDING: Final[Mapping[Era, str]] = {
 MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
 BODIES: Final = MESSAGES | {"batch", "malformed", "unreadable"}
-#: How far apart two things have to be, in milliseconds, to be no matter of messages that crossed.
-APART_MS: Final = 1000.0
+_READABLE: Final = BODIES - {"unreadable"}
+_OWN_HEADERS: Final = (PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER, LAST_EVENT_ID_HEADER)
 
 
 def shows_head(item: Item | None) -> bool:
@@ -56,11 +62,6 @@ def posted(item: Item) -> Exchange | None:
     return exchange if exchange.http_method == "POST" else None
 
 
-def in_turn(connection: Connection) -> Iterator[Item]:
-    """All of it that belongs to an HTTP exchange, in order."""
-    return (item for item in connection.items if item.exchange is not None)
-
-
 def speaks_modern(connection: Connection) -> bool:
     """Whether its server has shown that it knows the modern protocol: by a result, or an error that only
     that protocol has."""
@@ -71,15 +72,19 @@ def speaks_modern(connection: Connection) -> bool:
     )
 
 
-def is_after(item: Item, earlier: Item, apart_ms: float = APART_MS) -> bool:
-    """Whether it came so much later that the two did not cross; False where the trace has no times."""
-    return item.at_ms is not None and earlier.at_ms is not None and item.at_ms - earlier.at_ms >= apart_ms
+def is_mcp(exchange: Exchange) -> bool:
+    """Whether a request is surely for the MCP endpoint, and not to another page of that server, such as
+    one of its authorization."""
+    if exchange.http_method == "POST":
+        return exchange.request is not None and exchange.request.kind in _READABLE
+    headers = exchange.headers
+    return any(name in headers for name in _OWN_HEADERS) or EVENT_STREAM_TYPE in (headers.get("Accept") or "")
 
 
 def first_of(exchange: Exchange) -> Item | None:
-    """What the client sent, where its revision has Streamable HTTP."""
+    """What the client sent to the MCP endpoint, where its revision has Streamable HTTP."""
     item = exchange.request
-    return item if item is not None and item.revision in HTTP_REVISIONS else None
+    return item if item is not None and item.revision in HTTP_REVISIONS and is_mcp(exchange) else None
 
 
 def about_sending(

@@ -1,0 +1,458 @@
+"""The streams of server-sent events: what may stand in them, and when they end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.order import is_later_by
+from mcpsim.audit.rule import (
+    ALL,
+    LEGACY,
+    MODERN,
+    MUST,
+    SHOULD,
+    Found,
+    Rule,
+    each,
+    messages,
+    notifications,
+)
+from mcpsim.audit.rules.http import accept_fault
+from mcpsim.audit.rules.http_common import (
+    LEGACY_PAGE,
+    MESSAGES,
+    MODERN_PAGE,
+    SENDING,
+    STREAMABLE,
+    answered,
+    first_of,
+    is_mcp,
+    shows_head,
+)
+from mcpsim.audit.words import show
+from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS, Era
+from mcpsim.messages import ErrorResponse
+from mcpsim.recording.interchange import CUT
+from mcpsim.transports.http import EVENT_STREAM_TYPE, LAST_EVENT_ID_HEADER
+
+LISTEN: Final = "subscriptions/listen"
+PROGRESS: Final = "notifications/progress"
+#: What a modern client gets on the stream of a subscription, and nowhere else.
+_CHANGES: Final = frozenset(
+    {
+        "notifications/subscriptions/acknowledged",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/tools/list_changed",
+    }
+)
+#: So long after its last message, in milliseconds, a stream is surely not about to end.
+_LINGERS_MS: Final = 1000.0
+#: Two equal notifications within this time, in milliseconds, are most likely one.
+_TOGETHER_MS: Final = 50.0
+
+
+def is_post_stream(exchange: Exchange | None) -> bool:
+    """Whether it is the stream that answers a request."""
+    return exchange is not None and exchange.http_method == "POST" and bool(exchange.calls)
+
+
+# --- The stream of a POST -------------------------------------------------------------------------
+
+
+def _belongs_elsewhere(item: Item) -> str:
+    """Why a notification in the stream of a request is not about that request, or ""."""
+    exchange = item.exchange
+    if exchange is None or item.sender != "server" or not is_post_stream(exchange):
+        return ""
+    own = exchange.calls
+    if item.method == PROGRESS and item.call is not None and item.call not in own:
+        return (
+            f"This progress is about the request {show(item.call.request.id)}, and came in the stream of "
+            f"{show(own[0].request.id)}."
+        )
+    return ""
+
+
+def _unrelated(item: Item) -> Iterator[Found]:
+    why = _belongs_elsewhere(item) or _misplaced_change(item)
+    if why:
+        yield Found(item, f"{why} What stands in the stream of a request must be about that request.")
+
+
+def _misplaced_change(item: Item) -> str:
+    exchange, call = item.exchange, item.call
+    if exchange is None or call is None or item.method not in _CHANGES or not is_post_stream(exchange):
+        return ""
+    # A change that nobody asked for is for the rules about subscriptions.
+    if item.sender != "server" or call in exchange.calls or exchange.calls[0].method == LISTEN:
+        return ""
+    return (
+        f"{item.method} came in the stream of a {show(exchange.calls[0].method)} request; it belongs in that "
+        "of its subscription."
+    )
+
+
+def _unrelated_legacy(item: Item) -> Iterator[Found]:
+    if item.revision not in STREAMABLE:
+        return
+    why = _belongs_elsewhere(item)
+    if why:
+        yield Found(item, f"{why} What stands in the stream of a request should be about that request.")
+
+
+def _goes_on(exchange: Exchange) -> Iterator[Found]:
+    if first_of(exchange) is None or not is_post_stream(exchange) or not exchange.is_stream:
+        return
+    waiting = {id(call) for call in exchange.calls}
+    last: Item | None = None
+    for item in exchange.answers:
+        if last is not None and item is not last and not item.disturbed:
+            # Something sent at once after it may be what ends the stream.
+            if item.kind in MESSAGES or is_later_by(_LINGERS_MS, last, item):
+                yield Found(
+                    item, "The stream goes on after the final response; that should be what ends the stream."
+                )
+                return
+        elif item.kind in ("response", "error"):
+            waiting.discard(id(item.call))
+            last = item if not waiting else None
+
+
+def _buffered(exchange: Exchange) -> Iterator[Found]:
+    answer = answered(exchange)
+    if answer is None or exchange.era != "modern" or not exchange.is_stream or not shows_head(answer):
+        return
+    said = exchange.response_headers.get("X-Accel-Buffering")
+    if (said or "").strip().lower() != "no":
+        what = "has no X-Accel-Buffering header" if said is None else f"says X-Accel-Buffering: {show(said)}"
+        yield Found(
+            answer, f"This stream {what}; X-Accel-Buffering: no keeps proxies from holding events back."
+        )
+
+
+def _not_primed(exchange: Exchange) -> Iterator[Found]:
+    item, answer = first_of(exchange), answered(exchange)
+    if item is None or answer is None or item.revision not in POLLED_STREAM_REVISIONS:
+        return
+    if not is_post_stream(exchange) or not exchange.is_stream or answer.disturbed:
+        return
+    if answer.kind == "comment" and answer.sse_id is not None:
+        return
+    # Without ids there is nothing to resume, and a server need not have them.
+    if any(one.sse_id is not None for one in exchange.answers):
+        yield Found(
+            answer,
+            "This stream does not begin with an event that has an id and empty data; a client whose "
+            "connection breaks before the first message cannot resume it.",
+        )
+
+
+def _without_response(exchange: Exchange) -> Iterator[Found]:
+    item, closed = first_of(exchange), exchange.closed
+    if item is None or item.era != "legacy" or not is_post_stream(exchange) or not exchange.is_stream:
+        return
+    # A connection that breaks is nobody's doing, and a stream with ids may only have been interrupted.
+    if not closed_by_server(closed) or any(one.sse_id is not None for one in exchange.answers):
+        return
+    open_calls = [call for call in exchange.calls if call.answer is None and call.cancelled is None]
+    session = item.session
+    if open_calls and closed is not None and (session is None or session.lost is None):
+        yield Found(
+            closed,
+            f"The server ended the stream without a response to {show(open_calls[0].request.id)}; the stream "
+            "should bring one.",
+        )
+
+
+def closed_by_server(closed: Item | None) -> bool:
+    """Whether the server closed it, and not a broken wire."""
+    if closed is None or closed.sender != "server" or closed.event != "response_stream_closed":
+        return False
+    return closed.row.get("detail") != CUT
+
+
+# --- Disconnections (legacy) ----------------------------------------------------------------------
+
+_SPEAKS: Final = re.compile(
+    r"\b(?:client|peer|stream|connection)\b.{0,40}\b(?:disconnect|closed|gone|lost)", re.I
+)
+
+
+def _taken_for_cancellation(exchange: Exchange) -> Iterator[Found]:
+    item, closed = first_of(exchange), exchange.closed
+    if item is None or closed is None or item.era != "legacy" or closed.sender == "server":
+        return
+    for call in exchange.calls:
+        answer = call.answer
+        if (
+            answer is None
+            or answer.index < closed.index
+            or answer.kind != "error"
+            or call.cancelled is not None
+        ):
+            continue
+        text = answer.message.message[:500] if isinstance(answer.message, ErrorResponse) else ""
+        if "cancel" in text.lower() or _SPEAKS.search(text):
+            yield Found(
+                answer,
+                f"The client's connection ended in row {closed.index}, and the server probably took that for "
+                f"a cancellation: {show(text)}. Only notifications/cancelled cancels a request.",
+            )
+
+
+def _left_without_cancelling(connection: Connection) -> Iterator[Found]:
+    if not connection.is_http:
+        return
+    # After the last resumption nobody came back for anything.
+    resumed = max(
+        (
+            exchange.request.index
+            for exchange in connection.exchanges
+            if exchange.request is not None and exchange.http_method == "GET" and is_resumption(exchange)
+        ),
+        default=-1,
+    )
+    for exchange in connection.exchanges:
+        item, closed = first_of(exchange), exchange.closed
+        if item is None or closed is None or item.era != "legacy" or closed.sender != "client":
+            continue
+        # Only the end of the session tells that the client is not about to come back.
+        ending = (
+            None if item.session is None or item.session.deleted is None else item.session.deleted.request
+        )
+        if ending is None or ending.index < closed.index or resumed > closed.index:
+            continue
+        left = [call for call in exchange.calls if call.answer is None and call.cancelled is None]
+        if left:
+            yield Found(
+                closed,
+                f"The client closed the stream of {show(left[0].request.id)} and never came back for the "
+                "response. To cancel a request it should send notifications/cancelled: a closed connection "
+                "does not say so.",
+            )
+
+
+# --- The stream of GET (legacy) -------------------------------------------------------------------
+
+
+def is_resumption(exchange: Exchange) -> bool | None:
+    """Whether a GET resumes a stream; None where the trace does not show its headers."""
+    if not shows_head(exchange.request):
+        return None
+    return LAST_EVENT_ID_HEADER in exchange.headers
+
+
+def _get_accept(exchange: Exchange) -> Iterator[Found]:
+    item = exchange.request
+    if exchange.http_method != "GET" or item is None or item.revision not in STREAMABLE:
+        return
+    if shows_head(item) and is_mcp(exchange):
+        yield from accept_fault(item, exchange.headers, (EVENT_STREAM_TYPE,))
+
+
+def _get_response(item: Item) -> Iterator[Found]:
+    exchange = item.exchange
+    if exchange is None or item.sender != "server" or item.kind not in ("response", "error"):
+        return
+    # The error of an HTTP refusal is not on a stream.
+    if exchange.http_method != "GET" or not exchange.is_stream or item.revision not in STREAMABLE:
+        return
+    if is_resumption(exchange) is False:
+        yield Found(
+            item,
+            f"The response to {show(item.id)} came on the stream of a GET that resumes nothing; it belongs "
+            "in the stream of its request.",
+        )
+
+
+def _get_related(item: Item) -> Iterator[Found]:
+    exchange, call = item.exchange, item.call
+    if exchange is None or item.sender != "server" or exchange.http_method != "GET" or call is None:
+        return
+    if item.revision not in STREAMABLE or is_resumption(exchange) is not False:
+        return
+    is_open = call.answer is None or call.answer.index > item.index
+    if call.asked_by == "client" and is_open and call.request.exchange is not exchange:
+        yield Found(
+            item,
+            f"This progress of the running request {show(call.request.id)} came on the stream of GET; it "
+            "should come in the stream of that request.",
+        )
+
+
+def _broadcast(connection: Connection) -> Iterator[Found]:
+    """The same message on two streams that are open at the same time."""
+    if not connection.is_http:
+        return
+    seen: dict[tuple[int, int, str, str], Item] = {}
+    for item in connection.items:
+        exchange = item.exchange
+        if exchange is None or item.sender != "server" or item.kind not in MESSAGES or item.disturbed:
+            continue
+        if item.revision not in STREAMABLE or not exchange.is_stream:
+            continue
+        if exchange.http_method == "GET" and is_resumption(exchange) is not False:
+            continue
+        # A progress token may come again, with another request.
+        about = id(item.call) if item.method == PROGRESS else 0
+        key = id(item.session), about, item.kind, _body(item)
+        first = seen.setdefault(key, item)
+        seen[key] = item
+        other = first.exchange
+        if first is item or other is exchange or other is None:
+            continue
+        if item.kind in ("response", "error") and item.call in exchange.calls:
+            continue
+        surely = item.kind != "notification" or item.method == PROGRESS
+        # Two requests at the same time may log the same words, each on its own stream.
+        likely = "GET" in (exchange.http_method, other.http_method) and not is_later_by(
+            _TOGETHER_MS, first, item
+        )
+        if surely or (likely and item.at_ms is not None):
+            yield Found(
+                item,
+                f"This message came on another stream before (row {first.index})"
+                f"{'' if surely else ', most likely'}; each is sent on one stream only.",
+                level=MUST if surely else SHOULD,
+            )
+
+
+def _body(item: Item) -> str:
+    try:
+        return repr(item.value)
+    except RecursionError:
+        return f"row {item.index}"
+
+
+_RECEIVING: Final = f"{MODERN_PAGE}#receiving-messages"
+_POST: Final = SENDING["legacy"]
+_GET: Final = f"{LEGACY_PAGE}#listening-for-messages-from-the-server"
+_BOTH: Final[Mapping[Era, str]] = {"modern": _RECEIVING, "legacy": _POST}
+
+HTTP_STREAMS: Final[tuple[Rule, ...]] = (
+    Rule(
+        "http-stream-is-about-its-request",
+        MUST,
+        "server",
+        MODERN,
+        {"modern": _RECEIVING},
+        "The notifications in the stream of a request are about that request.",
+        on=notifications(),
+        check=_unrelated,
+    ),
+    Rule(
+        "http-stream-is-about-its-request-legacy",
+        SHOULD,
+        "server",
+        LEGACY,
+        {"legacy": _POST},
+        "The messages in the stream of a request are about that request.",
+        on=notifications(PROGRESS),
+        check=_unrelated_legacy,
+    ),
+    Rule(
+        "http-response-ends-the-stream",
+        SHOULD,
+        "server",
+        ALL,
+        _BOTH,
+        "The final response ends the stream.",
+        on=each(Exchange),
+        check=_goes_on,
+    ),
+    Rule(
+        "http-stream-is-not-buffered",
+        SHOULD,
+        "server",
+        ALL,
+        {"modern": _RECEIVING},
+        "A stream has the header X-Accel-Buffering: no.",
+        on=each(Exchange),
+        check=_buffered,
+    ),
+    Rule(
+        "http-stream-is-primed",
+        SHOULD,
+        "server",
+        POLLED_STREAM_REVISIONS,
+        {"legacy": _POST},
+        "A stream begins with an event that has an id and empty data.",
+        on=each(Exchange),
+        check=_not_primed,
+    ),
+    Rule(
+        "http-stream-brings-the-response",
+        SHOULD,
+        "server",
+        LEGACY,
+        {"legacy": _POST},
+        "The stream of a request brings its response before it ends.",
+        on=each(Exchange),
+        check=_without_response,
+    ),
+    Rule(
+        "http-disconnection-is-no-cancellation",
+        SHOULD,
+        "server",
+        LEGACY,
+        {"legacy": _POST},
+        "That a connection ends does not cancel the request.",
+        on=each(Exchange),
+        check=_taken_for_cancellation,
+    ),
+    Rule(
+        "http-cancellation-is-said",
+        SHOULD,
+        "client",
+        LEGACY,
+        {"legacy": _POST},
+        "A client cancels a request with notifications/cancelled, and not by leaving.",
+        on=each(Connection),
+        check=_left_without_cancelling,
+    ),
+    Rule(
+        "http-get-accepts-events",
+        MUST,
+        "client",
+        LEGACY,
+        {"legacy": _GET},
+        "The Accept header of a GET lists text/event-stream.",
+        on=each(Exchange),
+        check=_get_accept,
+    ),
+    Rule(
+        "http-get-stream-has-no-responses",
+        MUST,
+        "server",
+        LEGACY,
+        {"legacy": _GET},
+        "The stream of a GET that resumes nothing carries no responses.",
+        on=messages(),
+        check=_get_response,
+    ),
+    Rule(
+        "http-get-stream-is-about-no-request",
+        SHOULD,
+        "server",
+        LEGACY,
+        {"legacy": _GET},
+        "The messages on the stream of a GET are about no running request.",
+        on=notifications(PROGRESS),
+        check=_get_related,
+    ),
+    Rule(
+        "http-message-on-one-stream",
+        MUST,
+        "server",
+        LEGACY,
+        {"legacy": f"{LEGACY_PAGE}#multiple-connections"},
+        "A server sends each message on one stream only.",
+        on=each(Connection),
+        check=_broadcast,
+    ),
+)
