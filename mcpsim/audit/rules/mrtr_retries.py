@@ -27,7 +27,8 @@ def _new_id(call: Call) -> Iterator[Found]:
     rounds = call.rounds
     first = asked if rounds is None else rounds.calls[0]
     id = call.request.id
-    if any(type(one.request.id) is type(id) and one.request.id == id for one in (asked, first)):
+    same = (one for one in (asked, first) if one.connection is call.connection)
+    if any(type(one.request.id) is type(id) and one.request.id == id for one in same):
         yield Found(
             call.request,
             f"The retry has the id {show(id)} of the request that it repeats; it is a request of its own.",
@@ -99,7 +100,12 @@ def _fault_of(method: str, revision: str, value: Any) -> str:
     try:
         parse_response(method, revision, cast("dict[str, Any]", value))
     except ValidationError as error:
-        one = error.errors(include_url=False, include_input=False)[0]
+        faults = error.errors(include_url=False, include_input=False)
+        # That a root is no file has a rule of its own.
+        faults = [one for one in faults if method != "roots/list" or one["loc"][-1:] != ("uri",)]
+        if not faults:
+            return ""
+        one = faults[0]
         # A union names the models that it tried; what the member is called comes after them.
         path = ".".join(str(part) for part in one["loc"] if not str(part)[:1].isupper())
         return f"{show(path)[1:-1] or 'it'}: {one['msg']}"
