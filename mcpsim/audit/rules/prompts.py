@@ -81,7 +81,7 @@ def _validated(connection: Connection) -> Iterator[Found]:
             yield Found(
                 answer,
                 f"The server gives the prompt {show(one.call.request.params.get('name'))} without the "
-                f"argument {show(missing[0])}, which it marks as required. It should validate arguments first.",
+                f"argument {show(missing[0])}, which it marks as required. It should check arguments first.",
                 hint=f"Answer with the error {INVALID_PARAMS}.",
             )
 
