@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import gc
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from mcpsim.audit.annotating import annotate
@@ -74,6 +76,32 @@ def _report(
     notes: tuple[str, ...] = (),
     where: list[str] | None = None,
     events: tuple[int, ...] = (),
+) -> Report:
+    with _without_collecting():
+        return _reported(rows, disturbed, copies, skipped, notes, where, events)
+
+
+@contextmanager
+def _without_collecting() -> Generator[None]:
+    """Let the garbage collector wait: a trace is one large graph that lives until the end, and going through
+    it again and again finds nothing, and takes longer than the rules."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _reported(
+    rows: list[Any],
+    disturbed: Iterable[int],
+    copies: Iterable[int],
+    skipped: tuple[Skipped, ...],
+    notes: tuple[str, ...],
+    where: list[str] | None,
+    events: tuple[int, ...],
 ) -> Report:
     objects, refused = _objects(rows)
     trace, bad = build(objects, disturbed=frozenset(disturbed), copies=frozenset(copies))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -72,7 +72,7 @@ class _Table:
             self._found[key] = found
         return found
 
-    def whole(self, kind: Any) -> tuple[Rule, ...]:
+    def of_all(self, kind: Any) -> tuple[Rule, ...]:
         """The rules for a part that may hold several revisions."""
         return tuple(self._by_kind.get(kind, ()))
 
@@ -89,18 +89,59 @@ def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken
     Returns:
         The findings in the order of the rows, and the checks that failed by their own fault.
     """
-    table = _Table(rules)
-    found: list[Finding] = []
-    broken: list[Broken] = []
-    for rule, part in _pairs(trace, table):
-        try:
-            for one in rule.check(part):
-                if not _excused(rule, one):
-                    found.append(_finding(rule, one))
-        except Exception as error:  # A fault of ours must not hide what else there is to say.
-            broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
-    found.sort(key=_place)
-    return list(dict.fromkeys(found)), broken
+    runner = _Runner(_Table(rules))
+    runner.items(trace.items)
+    for connection in trace.connections:
+        runner.parts(connection)
+        runner.whole(Connection, connection)
+    runner.whole(Trace, trace)
+    runner.found.sort(key=_place)
+    return list(dict.fromkeys(runner.found)), runner.broken
+
+
+class _Runner:
+    def __init__(self, table: _Table) -> None:
+        self._table = table
+        self.found: list[Finding] = []
+        self.broken: list[Broken] = []
+
+    def items(self, items: Sequence[Item]) -> None:
+        """Ask about each item."""
+        of = self._table.of
+        for item in items:
+            self._ask(of(item.kind, item.method, known(item)), item)
+
+    def parts(self, connection: Connection) -> None:
+        """Ask about what a connection is made of."""
+        of = self._table.of
+        for call in connection.calls:
+            rules = of(Call, call.method, known(call.request))
+            if rules:
+                self._ask(rules, call)
+        exchanges = self._table.of_all(Exchange)
+        for exchange in connection.exchanges:
+            self._ask(exchanges, exchange)
+        for session in connection.sessions:
+            self._ask(of(Session, "", known(session.initialize.request)), session)
+        for walk in connection.walks:
+            self._ask(of(Walk, walk.method, known(walk.calls[0].request)), walk)
+        for rounds in connection.rounds:
+            self._ask(of(Rounds, rounds.method, known(rounds.calls[0].request)), rounds)
+        for subscription in connection.subscriptions:
+            self._ask(of(Subscription, "", known(subscription.call.request)), subscription)
+
+    def whole(self, kind: type[Any], part: Any) -> None:
+        """Ask about a part that may hold several revisions."""
+        self._ask(self._table.of_all(kind), part)
+
+    def _ask(self, rules: tuple[Rule, ...], part: Any) -> None:
+        for rule in rules:
+            try:
+                for one in rule.check(part):
+                    if not _excused(rule, one):
+                        self.found.append(_finding(rule, one))
+            except Exception as error:  # A fault of ours must not hide what else there is to say.
+                self.broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
 
 
 _ORDER: Final = {MUST: 0, "SHOULD": 1, "note": 2}
@@ -108,35 +149,6 @@ _ORDER: Final = {MUST: 0, "SHOULD": 1, "note": 2}
 
 def _place(finding: Finding) -> tuple[int, int]:
     return finding.index, _ORDER[finding.level]
-
-
-def _pairs(trace: Trace, table: _Table) -> Iterator[tuple[Rule, Any]]:
-    for item in trace.items:
-        for rule in table.of(item.kind, item.method, known(item)):
-            yield rule, item
-    for connection in trace.connections:
-        for call in connection.calls:
-            for rule in table.of(Call, call.method, known(call.request)):
-                yield rule, call
-        for exchange in connection.exchanges:
-            for rule in table.whole(Exchange):
-                yield rule, exchange
-        for session in connection.sessions:
-            for rule in table.of(Session, "", known(session.initialize.request)):
-                yield rule, session
-        for walk in connection.walks:
-            for rule in table.of(Walk, walk.method, known(walk.calls[0].request)):
-                yield rule, walk
-        for rounds in connection.rounds:
-            for rule in table.of(Rounds, rounds.method, known(rounds.calls[0].request)):
-                yield rule, rounds
-        for subscription in connection.subscriptions:
-            for rule in table.of(Subscription, "", known(subscription.call.request)):
-                yield rule, subscription
-        for rule in table.whole(Connection):
-            yield rule, connection
-    for rule in table.whole(Trace):
-        yield rule, trace
 
 
 def _index(part: Any) -> int:

@@ -1,4 +1,4 @@
-"""The official SDK's client and server break no rule when they talk to each other; a tap between them records."""
+"""The official SDK's client and server break no rule when they talk to each other, as a tap records it."""
 
 from __future__ import annotations
 

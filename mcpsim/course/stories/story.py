@@ -45,6 +45,8 @@ class Story:
         setting: more of what `simulate` takes, such as a gateway and replicas.
         faults: what goes wrong in it.
         endpoint: how the HTTP endpoint is set up, where it is played over HTTP: what `StreamableHttp` takes.
+        breaks: the rules and recommendations that it breaks on purpose, to show what happens then, by the
+            ids that the audit gives them.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Story:
     setting: Mapping[str, Any] = field(default_factory=dict[str, Any])
     faults: tuple[Fault, ...] = ()
     endpoint: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    breaks: tuple[str, ...] = ()
 
     def play(
         self,
@@ -110,12 +113,15 @@ def told(
     clients: Clients | None = None,
     faults: tuple[Fault, ...] = (),
     endpoint: Mapping[str, Any] | None = None,
+    breaks: tuple[str, ...] = (),
     **setting: Any,
 ) -> Story:
     """A story as a row of the table: its name is the function's, its sentence the docstring's first line."""
     name = story.__name__.replace("_", "-")
     what = (story.__doc__ or "").strip().splitlines()[0]
-    return Story(name, what, story, server, eras, ways, clients, setting, faults, dict(endpoint or {}))
+    return Story(
+        name, what, story, server, eras, ways, clients, setting, faults, dict(endpoint or {}), breaks
+    )
 
 
 def text_of(result: Any) -> str:

@@ -76,7 +76,9 @@ async def cancel_crosses_the_answer(client: Client) -> str:
 async def cancel_what_is_not_there(client: Client) -> int:
     """Cancelling a request that never was, and one that is answered already: both are ignored."""
     await client.call_tool("look_around")
-    for id in (1, "never-sent"):
+    # In a session the first request is `initialize`, which nobody may cancel.
+    looked = 1 if client.era == "modern" else 2
+    for id in (looked, "never-sent"):
         await client.notify("notifications/cancelled", {"requestId": id, "reason": "To see what happens."})
     await anyio.sleep(0.1)
     return len((await client.list_tools()).tools)
@@ -116,7 +118,7 @@ WORKING: Final[tuple[Story, ...]] = (
     told(never_longer_than_the_maximum, workshop, ALL, clients=impatient),
     told(answer_took_too_long, workshop, ALL),
     told(cancel_crosses_the_answer, workshop, ALL),
-    told(cancel_what_is_not_there, workshop, BOTH, STDIO),
+    told(cancel_what_is_not_there, workshop, BOTH, STDIO, breaks=("cancellation-names-a-request",)),
     told(
         cancel_before_it_begins,
         workshop,
