@@ -21,7 +21,7 @@ CONSIDERATIONS: Final[Mapping[Era, str]] = {
 }
 
 #: What counts as a flood; the specification gives no number.
-FLOOD: Final = 1_000
+FLOOD: Final = 200
 FLOOD_MS: Final = 1_000.0
 #: A credential that is shorter than this may stand in a text by chance.
 SHORTEST: Final = 12

@@ -39,7 +39,7 @@ NOTES: Final[Mapping[Era, str]] = {
 }
 
 #: What counts as a flood; the specification gives no number.
-FLOOD: Final = 1_000
+FLOOD: Final = 200
 FLOOD_MS: Final = 1_000.0
 
 _OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
