@@ -42,10 +42,11 @@ _AFTER_READING: Final = frozenset(
     }
 )
 # A server that responds with one of these may have refused by the head alone.
-_BEFORE_READING: Final = frozenset({401, 403, 404, 405, 406, 408, 411, 413, 415, 421, 429, 431})
+_BEFORE_READING: Final = frozenset({401, 404, 405, 406, 408, 411, 413, 415, 421, 429, 431})
 #: A request that is longer than this may be too long to be read.
 LONG: Final = 100_000
 _LOOK_BACK: Final = 20
+FORBIDDEN: Final = 403
 _OTHER: Final[dict[Side, Side]] = {"client": "server", "server": "client"}
 _REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
 
@@ -147,6 +148,8 @@ def _with_foreign_id(item: Item, asker: _Heard, whole: bool) -> Iterator[Named]:
         asker.excuses -= 1
         return
     sure = whole or str(item.id) in asker.texts or item.session is not None
+    if not sure and item.connection.began_late:
+        return
     if not sure:
         sentence += " It may answer one from before the beginning of this trace."
     yield ANSWERS, Found(item, sentence, hint=hint, level=None if sure else NOTE)
@@ -209,7 +212,8 @@ def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator
                 "A notification that is taken gets the status 202 and nothing else.",
             ),
         )
-    if first.kind != "request":
+    # Of a page that may not ask, the specification itself has such an error: 403, without an id.
+    if first.kind != "request" or (status == FORBIDDEN and item.code not in _AFTER_READING):
         return
     by_head = status in _BEFORE_READING or (status is not None and status >= 500)
     if (by_head and item.code not in _AFTER_READING) or _is_long(first):

@@ -35,6 +35,8 @@ _EARLIER: Final = {
     URL_ELICITATION_REQUIRED: "a URL is now asked for by an input_required result",
 }
 
+DISCOVER: Final = "server/discover"
+
 Check = Callable[[Connection], Iterator[Found]]
 
 
@@ -55,7 +57,7 @@ def _modern(one: Callable[[Item], Iterator[Found]]) -> Check:
         for fault in found:
             if sure or fault.item.sender == "client":
                 yield fault
-            else:
+            elif fault.item.method != DISCOVER:
                 text = f"{fault.message} (A server of an earlier revision may do that.)"
                 yield Found(fault.item, text, fault.hint, level=NOTE)
 
