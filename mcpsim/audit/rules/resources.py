@@ -85,6 +85,7 @@ def _requested(connection: Connection) -> Iterator[Found]:
             yield Found(
                 call.request,
                 f"The client asks for the resource {show(uri)}, which is no URI by RFC 3986.",
+                hint="The schema has a URI there. A server has to validate it in any case.",
             )
 
 
@@ -152,7 +153,7 @@ RESOURCES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "resource-request-uri-valid",
-        MUST,
+        NOTE,
         "client",
         ALL,
         _at("reading-resources"),

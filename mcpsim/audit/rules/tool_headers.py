@@ -17,7 +17,7 @@ from mcpsim.audit.rules.listed import TOOLS, Asked, asked, members_of
 from mcpsim.audit.rules.texts import plain
 from mcpsim.audit.words import show
 from mcpsim.errors import ParameterHeaderError
-from mcpsim.utilities.parameter_headers import MAX_INTEGER, annotations, value_at
+from mcpsim.utilities.parameter_headers import HEADER_PREFIX, MAX_INTEGER, annotations, value_at
 
 _PAGES: Final[Mapping[Any, str]] = {"modern": "server/tools#x-mcp-header"}
 
@@ -120,20 +120,48 @@ def _integers(connection: Connection) -> Iterator[Found]:
 def _rejected(connection: Connection) -> Iterator[Found]:
     told: set[str] = set()
     for one, tool in _calls(connection):
-        request = one.call.request
-        name = str(request.params.get("name"))
+        name = str(one.call.request.params.get("name"))
         try:
             annotations(tool.get("inputSchema"))
         except ParameterHeaderError as error:
             if name not in told:
                 told.add(name)
-                yield Found(
-                    request,
-                    f"The client calls the tool {show(name)}, whose definition it must reject on HTTP. It "
-                    f"probably did not look: {plain(str(error), 200)}",
-                    hint="Leave the tool out of the list, and log a warning that names it and the reason.",
-                    level=SHOULD,
-                )
+                yield _accepted(one.call.request, f"Its annotation is not valid: {plain(str(error), 200)}")
+    if connection.is_http:
+        for call in connection.calls:
+            if (
+                call.method == "tools/call"
+                and call.era == "modern"
+                and call.request.params.get("name") not in told
+            ):
+                yield from _mirrored_numbers(call.request)
+
+
+def _mirrored_numbers(request: Item) -> Iterator[Found]:
+    """A number with a fraction in a header: no valid annotation can ask for that, whoever told the client."""
+    arguments: Any = request.params.get("arguments")
+    if request.exchange is None or not isinstance(arguments, dict):
+        return
+    given = cast("dict[str, Any]", arguments).values()
+    fractions = {str(one) for one in given if isinstance(one, float) and not one.is_integer()}
+    for name, value in request.exchange.headers.items() if fractions else ():
+        if name.lower().startswith(HEADER_PREFIX.lower()) and value.strip() in fractions:
+            yield _accepted(
+                request,
+                f"The header {show(name)[1:-1]} repeats a number with a fraction; only integers, strings and "
+                "booleans may be annotated.",
+            )
+            return
+
+
+def _accepted(request: Item, why: str) -> Found:
+    return Found(
+        request,
+        f"The client calls the tool {show(request.params.get('name'))}, which it must leave out on HTTP. It "
+        f"probably did not look. {why}",
+        hint="Leave the tool out of the list, and log a warning that names it and the reason.",
+        level=SHOULD,
+    )
 
 
 TOOL_HEADERS: Final[tuple[Rule, ...]] = (
