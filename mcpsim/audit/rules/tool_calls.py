@@ -189,25 +189,6 @@ def _embedded(item: Item) -> Iterator[Found]:
         )
 
 
-def _changed_list(connection: Connection) -> Iterator[Found]:
-    for one in asked(connection, TOOLS, "tools/call"):
-        listing, answer = one.before, one.call.answer
-        name: Any = one.call.request.params.get("name")
-        if listing is None or listing.changed is None or answer is None or answer.code != INVALID_PARAMS:
-            continue
-        if (
-            listing.changed.index < one.call.request.index
-            and isinstance(name, str)
-            and name in listing.entries
-        ):
-            yield Found(
-                one.call.request,
-                f"The client calls {show(name)} from a list that it was told has changed (row "
-                f"{listing.changed.index}), and the server refuses it. Nothing forbids that.",
-                hint="List the tools again when the notification comes.",
-            )
-
-
 TOOL_CALLS: Final[tuple[Rule, ...]] = (
     Rule(
         "unknown-tool-is-protocol-error",
@@ -268,18 +249,5 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         "A server that embeds resources in results of tools has the resources capability.",
         on=results("tools/call"),
         check=_embedded,
-    ),
-    Rule(
-        "tool-from-changed-list",
-        NOTE,
-        "client",
-        ALL,
-        {
-            "modern": "server/tools#list-changed-notification",
-            "legacy": "server/tools#list-changed-notification",
-        },
-        "A client lists the tools again when it is told that they have changed.",
-        on=each(Connection),
-        check=_changed_list,
     ),
 )
