@@ -1,13 +1,13 @@
-"""What a client serves, it has declared: elicitation, sampling, roots."""
+"""What a client serves, it has declared (elicitation, sampling, roots); and what is on its way out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from mcpsim.audit.model import Call
-from mcpsim.audit.questions import ASKERS, GROUPS, Json, answers, declared
-from mcpsim.audit.rule import ALL, MODERN, MUST, Found, Rule, calls
+from mcpsim.audit.model import Call, Connection
+from mcpsim.audit.questions import ASKERS, GROUPS, Json, Question, answers, declared, questions
+from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import ELICITING
 
@@ -55,4 +55,46 @@ def _rule(method: str) -> Rule:
     )
 
 
-ASKING_DECLARED: Final[tuple[Rule, ...]] = tuple(_rule(method) for method in GROUPS)
+def _deprecated(method: str) -> Callable[[Connection], Iterator[Found]]:
+    group, instead = _DEPRECATED[method]
+
+    def check(connection: Connection) -> Iterator[Found]:
+        for call in connection.calls:
+            if any(question.method == method for question in _modern_questions(call)):
+                assert call.answer is not None
+                yield Found(
+                    call.answer,
+                    f"This asks for {group}, which is deprecated in this revision. New programs should not "
+                    f"begin to use it, others should move on to {instead}.",
+                    level=NOTE,
+                )
+                return
+
+    return check
+
+
+def _modern_questions(call: Call) -> Iterator[Question]:
+    return questions(call) if call.method in ASKERS and call.era == "modern" else iter(())
+
+
+_DEPRECATED: Final[Mapping[str, tuple[str, str]]] = {
+    "sampling/createMessage": ("sampling", "asking a model's provider themselves"),
+    "roots/list": ("roots", "tool parameters, resource URIs or their configuration"),
+}
+
+CLIENT_FEATURES: Final[tuple[Rule, ...]] = (
+    *(_rule(method) for method in GROUPS),
+    *(
+        Rule(
+            f"{group}-use-is-deprecated",
+            SHOULD,
+            "server",
+            MODERN,
+            {"modern": f"client/{group}"},
+            f"New programs do not use {group}.",
+            on=each(Connection),
+            check=_deprecated(method),
+        )
+        for method, (group, _) in _DEPRECATED.items()
+    ),
+)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Connection
-from mcpsim.audit.questions import ASKING, Json, Question, declared, mapping, questions
-from mcpsim.audit.rule import MODERN, MUST, Found, Rule, calls, each
+from mcpsim.audit.questions import ASKING, Json, Question, answers, declared, mapping, questions
+from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, calls, each
 from mcpsim.audit.words import show
 from mcpsim.eras.asking import rules_of
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import URL_ELICITING
-from mcpsim.errors import INVALID_PARAMS
+from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
 
 METHOD: Final = "elicitation/create"
 MODES: Final = ("form", "url")
@@ -125,6 +125,32 @@ def _mode_may_be_left_out(call: Call) -> Iterator[Found]:
 _MODE_WORD: Final = re.compile(r"\bmode\b", re.IGNORECASE)
 
 
+# --- Refusals ----------------------------------------------------------------------------------------
+
+
+def _refusal_handled(call: Call) -> Iterator[Found]:
+    refused = next(
+        (
+            answer
+            for answer in answers(call)
+            if answer.question.method == METHOD and answer.result.get("action") in ("decline", "cancel")
+        ),
+        None,
+    )
+    outcome = call if call.asked_by == "client" else call.parent
+    if refused is None or outcome is None or outcome.answer is None:
+        return
+    answer = outcome.answer
+    if answer.code == INTERNAL_ERROR and answer.index > refused.item.index:
+        yield Found(
+            answer,
+            f"The user chose {refused.result['action']}, and the server fails with an internal error, "
+            "probably because of that.",
+            hint="Decline and cancel are answers like others: go on without, or say what is missing.",
+            level=SHOULD,
+        )
+
+
 _MODERN_AND_URL: Final = MODERN | URL_ELICITING
 ELICITATION: Final[tuple[Rule, ...]] = (
     Rule(
@@ -166,5 +192,15 @@ ELICITATION: Final[tuple[Rule, ...]] = (
         "A client takes an elicitation without mode for a form.",
         on=calls(METHOD),
         check=_mode_may_be_left_out,
+    ),
+    Rule(
+        "elicitation-refusal-is-handled",
+        MUST,
+        "server",
+        MODERN,
+        {"modern": "client/elicitation#error-handling"},
+        "A server can do with a user who declines or cancels.",
+        on=calls(*ASKING),
+        check=_refusal_handled,
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from mcpsim.audit.model import Call, Item, Trace
+from mcpsim.audit.model import Call, Connection, Item, Trace
 from mcpsim.audit.questions import Json, mapping, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, errors
 from mcpsim.audit.rules.elicitation import METHOD, elicitations, page
@@ -167,6 +167,54 @@ def _error_lists(item: Item) -> Iterator[Found]:
         yield Found(item, f"Elicitation {number} of error {URL_ELICITATION_REQUIRED} {fault}.")
 
 
+def _error_has_its_code(item: Item) -> Iterator[Found]:
+    if item.code == URL_ELICITATION_REQUIRED:
+        return
+    if any(mapping(one).get("mode") == "url" for one in _required(item)):
+        yield Found(
+            item,
+            f"This error lists elicitations that are needed first, and has the code {item.code}; it must be "
+            f"{URL_ELICITATION_REQUIRED}.",
+        )
+
+
+def _credentials_stay(connection: Connection) -> Iterator[Found]:
+    sent_somewhere = False
+    for item in connection.items:
+        call = item.call
+        if call is None or item is not call.answer:
+            if call is not None and item is call.request and item.method == METHOD:
+                sent_somewhere = sent_somewhere or item.params.get("mode") == "url"
+            continue
+        if any(True for _ in _asked_urls(call)):
+            sent_somewhere = True
+        elif sent_somewhere and item.kind == "response" and item.method == "tools/call":
+            found = next(filter(None, map(_CREDENTIAL.search, _texts(item))), None)
+            if found is not None:
+                yield Found(
+                    item,
+                    f"After a user was sent to a URL, this result has something like {show(found[1])} in it: "
+                    "probably what the user got or gave there. It must not go to the client.",
+                    level=NOTE,
+                )
+
+
+def _texts(item: Item) -> Iterator[str]:
+    for block in sequence(item.result.get("content")):
+        text = mapping(block).get("text")
+        if isinstance(text, str):
+            yield text
+    for name, value in mapping(item.result.get("structuredContent")).items():
+        if isinstance(value, str):
+            yield f"{name}={value}"
+
+
+_CREDENTIAL: Final = re.compile(
+    r"\b(access_?token|refresh_?token|client_?secret|api_?key|password)[\"']?\s*[:=]\s*[\"']?[\w.~+/-]{8,}",
+    re.IGNORECASE,
+)
+
+
 def _error_only_for_url(item: Item) -> Iterator[Found]:
     session = item.session
     if item.code != URL_ELICITATION_REQUIRED or session is None:
@@ -300,6 +348,26 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         "Error -32042 lists the elicitations that are needed, each in url mode and with its id.",
         on=errors(),
         check=_error_lists,
+    ),
+    Rule(
+        "elicitation-error-has-its-code",
+        MUST,
+        "server",
+        URL_ELICITING,
+        {"legacy": "client/elicitation#error-handling"},
+        "The error that sends a user to a URL first is -32042.",
+        on=errors(),
+        check=_error_has_its_code,
+    ),
+    Rule(
+        "elicitation-url-credentials-stay",
+        MUST,
+        "server",
+        _MODERN_AND_URL,
+        page("understanding-the-distinction"),
+        "What a user gives or gets at the URL does not go to the client.",
+        on=each(Connection),
+        check=_credentials_stay,
     ),
     Rule(
         "elicitation-error-to-a-client-with-url-mode",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mcpsim.audit.model import Call, Item, Session
+from mcpsim.audit.model import Call, Connection, Item, Session
 from mcpsim.audit.questions import ASKING, Json, answers, mapping, sequence
 from mcpsim.audit.rule import ALL, LEGACY, MUST, NOTE, SHOULD, Found, Rule, calls, each
 from mcpsim.audit.words import show
@@ -113,6 +113,49 @@ def _unsupported_code(call: Call) -> Iterator[Found]:
         )
 
 
+def _respected(connection: Connection) -> Iterator[Found]:
+    # Legacy roots belong to a session, modern ones to whoever sends them.
+    known: dict[object, tuple[str, ...]] = {}
+    for item in connection.items:
+        call = item.call
+        if call is None:
+            continue
+        scope = item.session or call.principal or ""
+        for answer in answers(call) if item in (call.answer, call.request) else ():
+            if answer.item is item and answer.question.method == METHOD:
+                known[scope] = tuple(uri.rstrip("/").lower() for uri in _uris(answer.result))
+        if item.kind != "response" or item.method not in _RESOURCES:
+            continue
+        roots = known.get(scope, ())
+        outside = next((uri for uri in _resources(item) if _is_outside(uri, roots)), None)
+        if outside is not None:
+            # Once for each list of roots.
+            known[scope] = ()
+            yield Found(
+                item,
+                f"The server works with {show(outside)}, which is in none of the client's roots. That is "
+                "only right where it is no file of the client.",
+                level=NOTE,
+            )
+
+
+_RESOURCES: Final[Mapping[str, str]] = {"resources/list": "resources", "resources/read": "contents"}
+
+
+def _resources(item: Item) -> Iterator[str]:
+    for one in sequence(item.result.get(_RESOURCES[item.method])):
+        uri = mapping(one).get("uri")
+        if isinstance(uri, str):
+            yield uri
+
+
+def _is_outside(uri: str, roots: tuple[str, ...]) -> bool:
+    path = uri.lower()
+    if not roots or not path.startswith(_FILE) or not all(root.startswith("file:") for root in roots):
+        return False
+    return not any(path == root or path.startswith(f"{root}/") for root in roots)
+
+
 ROOTS: Final[tuple[Rule, ...]] = (
     Rule(
         "roots-are-file-uris",
@@ -163,5 +206,15 @@ ROOTS: Final[tuple[Rule, ...]] = (
         "A client without roots answers roots/list with error -32601.",
         on=calls(METHOD),
         check=_unsupported_code,
+    ),
+    Rule(
+        "roots-are-respected",
+        SHOULD,
+        "server",
+        ALL,
+        _SECURITY,
+        "A server keeps to the roots of the client.",
+        on=each(Connection),
+        check=_respected,
     ),
 )

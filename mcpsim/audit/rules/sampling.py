@@ -1,8 +1,7 @@
-"""Sampling: what a server may ask a model for, and whether the answer keeps to it."""
+"""Sampling: what a server may ask a model for."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -17,19 +16,18 @@ from mcpsim.audit.questions import (
     questions,
     sequence,
 )
-from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
+from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, calls
 from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import URL_ELICITING
-from mcpsim.errors import INVALID_PARAMS
 from mcpsim.utilities.sampling import PRIORITIES
 
 METHOD: Final = "sampling/createMessage"
-REJECTED: Final = -1
 ROLES: Final = ("user", "assistant")
 
 
-def _page(anchor: str) -> Mapping[Any, str]:
+def sampling_page(anchor: str) -> Mapping[Any, str]:
+    """The page of sampling, with an anchor that both eras have."""
     return {"modern": f"client/sampling#{anchor}", "legacy": f"client/sampling#{anchor}"}
 
 
@@ -37,11 +35,13 @@ def _samplings(call: Call) -> Iterator[Question]:
     return (question for question in questions(call) if question.method == METHOD)
 
 
-def _samples(call: Call) -> Iterator[Answer]:
+def samples(call: Call) -> Iterator[Answer]:
+    """The answers to sampling among those of a call."""
     return (answer for answer in answers(call) if answer.question.method == METHOD)
 
 
-def _brings_tools(params: Json) -> bool:
+def brings_tools(params: Json) -> bool:
+    """Whether a sampling request is one with tools."""
     return params.get("tools") is not None or params.get("toolChoice") is not None
 
 
@@ -50,7 +50,8 @@ def _blocks(message: Any) -> list[Json]:
     return [mapping(block) for block in (sequence(content) if isinstance(content, list) else [content])]
 
 
-def _of_type(message: Any, kind: str) -> list[Json]:
+def of_type(message: Any, kind: str) -> list[Json]:
+    """The contents of a message of one type."""
     return [block for block in _blocks(message) if block.get("type") == kind]
 
 
@@ -60,7 +61,7 @@ def _of_type(message: Any, kind: str) -> list[Json]:
 def _tools_declared(call: Call) -> Iterator[Found]:
     for question in _samplings(call):
         known = question.capabilities
-        if known is None or not declares(known, "sampling") or not _brings_tools(question.params):
+        if known is None or not declares(known, "sampling") or not brings_tools(question.params):
             continue
         if not declares(known, "sampling.tools"):
             yield Found(
@@ -71,10 +72,10 @@ def _tools_declared(call: Call) -> Iterator[Found]:
 
 
 def _tools_served_declared(call: Call) -> Iterator[Found]:
-    for answer in _samples(call):
+    for answer in samples(call):
         question = answer.question
         known = question.capabilities
-        if known is None or not declares(known, "sampling") or not _brings_tools(question.params):
+        if known is None or not declares(known, "sampling") or not brings_tools(question.params):
             continue
         if not declares(known, "sampling.tools") and "model" in answer.result:
             yield Found(
@@ -144,7 +145,7 @@ def _priorities(call: Call) -> Iterator[Found]:
 
 def _results_alone(call: Call) -> Iterator[Found]:
     for question in _samplings(call):
-        number = _mixed(question.params)
+        number = mixed(question.params)
         if number:
             yield Found(
                 question.item,
@@ -153,10 +154,10 @@ def _results_alone(call: Call) -> Iterator[Found]:
             )
 
 
-def _mixed(params: Json) -> int:
+def mixed(params: Json) -> int:
     """The number of the first message of a user that mixes tool results with something else; 0 for none."""
     for number, message in enumerate(sequence(params.get("messages")), 1):
-        results = _of_type(message, "tool_result")
+        results = of_type(message, "tool_result")
         if results and mapping(message).get("role") == "user" and len(results) < len(_blocks(message)):
             return number
     return 0
@@ -164,7 +165,7 @@ def _mixed(params: Json) -> int:
 
 def _uses_answered(call: Call) -> Iterator[Found]:
     for question in _samplings(call):
-        fault = "" if _mixed(question.params) else _unbalanced(question.params)
+        fault = "" if mixed(question.params) else unbalanced(question.params)
         if fault:
             yield Found(
                 question.item,
@@ -173,12 +174,12 @@ def _uses_answered(call: Call) -> Iterator[Found]:
             )
 
 
-def _unbalanced(params: Json) -> str:
+def unbalanced(params: Json) -> str:
     """What is wrong with the order of tool uses and results; "" where nothing is."""
     open_uses: list[str] = []
     messages = sequence(params.get("messages"))
     for number, message in enumerate(messages, 1):
-        blocks, results = _blocks(message), _of_type(message, "tool_result")
+        blocks, results = _blocks(message), of_type(message, "tool_result")
         ids = [show(block.get("toolUseId")) for block in results]
         if open_uses:
             alone = mapping(message).get("role") == "user" and len(results) == len(blocks)
@@ -187,7 +188,7 @@ def _unbalanced(params: Json) -> str:
         elif ids:
             return f"message {number} has results of {_listed(ids)}, which the message before it does not use"
         is_assistant = mapping(message).get("role") == "assistant"
-        open_uses = [show(one.get("id")) for one in _of_type(message, "tool_use")] if is_assistant else []
+        open_uses = [show(one.get("id")) for one in of_type(message, "tool_use")] if is_assistant else []
     return f"no message answers the tool uses {_listed(open_uses)}" if open_uses else ""
 
 
@@ -195,92 +196,14 @@ def _listed(ids: list[str]) -> str:
     return ", ".join(ids[:5])
 
 
-# --- Answers -----------------------------------------------------------------------------------------
-
-
-def _choice_kept(call: Call) -> Iterator[Found]:
-    for answer in _samples(call):
-        params, result = answer.question.params, answer.result
-        mode = mapping(params.get("toolChoice")).get("mode")
-        uses = _of_type(result, "tool_use")
-        if mode == "none" and uses:
-            yield Found(answer.item, f"{answer.name} uses a tool, and the toolChoice was none.")
-        elif mode == "required" and not uses and result.get("stopReason") == "endTurn":
-            before = any(_of_type(message, "tool_use") for message in sequence(params.get("messages")))
-            if not before and sequence(params.get("tools")):
-                yield Found(answer.item, f"{answer.name} uses no tool, and the toolChoice was required.")
-
-
-def _offered(call: Call) -> Iterator[Found]:
-    for answer in _samples(call):
-        uses = _of_type(answer.result, "tool_use")
-        tools = {
-            name
-            for tool in sequence(answer.question.params.get("tools"))
-            if isinstance(name := mapping(tool).get("name"), str)
-        }
-        strange = [name for use in uses if isinstance(name := use.get("name"), str) and name not in tools]
-        if strange:
-            yield Found(answer.item, f"{answer.name} uses {show(strange[0])}, which is not among the tools.")
-        elif answer.result.get("stopReason") == "toolUse" and not uses:
-            yield Found(answer.item, f"{answer.name} stops for toolUse, and uses no tool.")
-
-
-def _max_tokens_kept(call: Call) -> Iterator[Found]:
-    for answer in _samples(call):
-        limit = answer.question.params.get("maxTokens")
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            continue
-        words = sum(
-            len(text.split())
-            for block in _of_type(answer.result, "text")
-            if isinstance(text := block.get("text"), str)
-        )
-        if words > limit * _WORDS_IN_A_TOKEN:
-            yield Found(
-                answer.item,
-                f"{answer.name} has {words} words, and maxTokens was {limit}: too few for that.",
-            )
-
-
-# A token is about a word or less; a model that puts eight words into each is not to be expected.
-_WORDS_IN_A_TOKEN: Final = 8
-
-
-def _error_codes(call: Call) -> Iterator[Found]:
-    answer = call.answer
-    if call.asked_by != "server" or answer is None:
-        return
-    params = call.request.params
-    if _brings_tools(params) and (_mixed(params) or _unbalanced(params)):
-        if answer.code != INVALID_PARAMS:
-            given = "a result" if answer.code is None else f"error {answer.code}"
-            yield Found(
-                answer,
-                f"The tool results of the request are not in order, and the client answers with {given}; "
-                f"it should be error {INVALID_PARAMS} (invalid params).",
-            )
-        return
-    text = mapping(mapping(answer.value).get("error")).get("message")
-    if answer.code in (None, REJECTED) or not isinstance(text, str) or _REJECTS.search(text) is None:
-        return
-    yield Found(
-        answer,
-        f"The client says {show(text)} with error {answer.code}; where the user refused, as it probably was, "
-        f"the code should be {REJECTED}.",
-    )
-
-
-_REJECTS: Final = re.compile(r"\buser (?:has )?(?:rejected|declined|denied|refused)\b", re.IGNORECASE)
-
-_WITH_TOOLS: Final = MODERN | URL_ELICITING
+WITH_TOOLS: Final = MODERN | URL_ELICITING
 SAMPLING: Final[tuple[Rule, ...]] = (
     Rule(
         "sampling-tools-are-declared",
         MUST,
         "server",
-        _WITH_TOOLS,
-        _page("tools-in-sampling"),
+        WITH_TOOLS,
+        sampling_page("tools-in-sampling"),
         "A server brings tools to sampling only where the client has declared sampling.tools.",
         on=calls(*ASKING),
         check=_tools_declared,
@@ -289,8 +212,8 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         "sampling-tools-served-are-declared",
         MUST,
         "client",
-        _WITH_TOOLS,
-        _page("tools-in-sampling"),
+        WITH_TOOLS,
+        sampling_page("tools-in-sampling"),
         "A client that serves sampling with tools has declared sampling.tools.",
         on=calls(*ASKING),
         check=_tools_served_declared,
@@ -299,8 +222,8 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         "sampling-context-is-declared",
         SHOULD,
         "server",
-        _WITH_TOOLS,
-        _page("capabilities"),
+        WITH_TOOLS,
+        sampling_page("capabilities"),
         "A server asks for context only where the client has declared sampling.context.",
         on=calls(*ASKING),
         check=_context_declared,
@@ -309,8 +232,8 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         "sampling-context-is-avoided",
         SHOULD,
         "server",
-        _WITH_TOOLS,
-        _page("capabilities"),
+        WITH_TOOLS,
+        sampling_page("capabilities"),
         "A server does without includeContext thisServer and allServers.",
         on=calls(*ASKING),
         check=_context_avoided,
@@ -320,7 +243,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         MUST,
         "server",
         ALL,
-        _page("messages"),
+        sampling_page("messages"),
         "A message of sampling has the role user or assistant, and content.",
         on=calls(*ASKING),
         check=_role_and_content,
@@ -330,7 +253,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         MUST,
         "server",
         ALL,
-        _page("capability-priorities"),
+        sampling_page("capability-priorities"),
         "The priorities of model preferences go from 0 to 1.",
         on=calls(*ASKING),
         check=_priorities,
@@ -339,8 +262,8 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         "sampling-tool-results-stand-alone",
         MUST,
         "server",
-        _WITH_TOOLS,
-        _page("tool-result-messages"),
+        WITH_TOOLS,
+        sampling_page("tool-result-messages"),
         "A message with tool results holds nothing else.",
         on=calls(*ASKING),
         check=_results_alone,
@@ -349,50 +272,10 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         "sampling-tool-uses-are-answered",
         MUST,
         "server",
-        _WITH_TOOLS,
-        _page("tool-use-and-result-balance"),
+        WITH_TOOLS,
+        sampling_page("tool-use-and-result-balance"),
         "The message after tool uses answers each of them, and nothing else.",
         on=calls(*ASKING),
         check=_uses_answered,
-    ),
-    Rule(
-        "sampling-tool-choice-is-kept",
-        MUST,
-        "client",
-        _WITH_TOOLS,
-        _page("tool-choice-modes"),
-        "A model uses a tool where it must, and none where it must not.",
-        on=calls(*ASKING),
-        check=_choice_kept,
-    ),
-    Rule(
-        "sampling-uses-offered-tools",
-        NOTE,
-        "client",
-        _WITH_TOOLS,
-        _page("sampling-with-tools"),
-        "A model uses the tools that the request brings, and says so.",
-        on=calls(*ASKING),
-        check=_offered,
-    ),
-    Rule(
-        "sampling-max-tokens-is-kept",
-        MUST,
-        "client",
-        MODERN,
-        {"modern": "client/sampling#sampling-parameters"},
-        "An answer has no more tokens than maxTokens.",
-        on=calls(*ASKING),
-        check=_max_tokens_kept,
-    ),
-    Rule(
-        "sampling-error-codes",
-        SHOULD,
-        "client",
-        LEGACY,
-        {"legacy": "client/sampling#error-handling"},
-        "A client says by the code why it did not sample.",
-        on=calls(METHOD),
-        check=_error_codes,
     ),
 )
