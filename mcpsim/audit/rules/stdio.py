@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mcpsim.audit.model import Connection, Item
-from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, each
+from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, each, notifications
 from mcpsim.audit.rules.envelopes import is_json, is_utf_8
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import Era
@@ -216,6 +216,22 @@ def _client_answers(connection: Connection) -> Iterator[Found]:
             )
 
 
+#: What other protocols cancel with, or how the notification is misspelt.
+_CANCELS: Final = ("$/cancelRequest", "notifications/cancel", "notifications/canceled", "cancelled", "cancel")
+
+
+def _cancels(item: Item) -> Iterator[Found]:
+    if item.sender != "client" or item.is_http:
+        return
+    named = item.params.get("requestId", item.params.get("id"))
+    if isinstance(named, str | int):
+        yield Found(
+            item,
+            f"The client cancels the request {show(named)} with {show(item.method)}, which no server knows.",
+            "Send notifications/cancelled, with the id as requestId.",
+        )
+
+
 def _closes_stdin_first(connection: Connection) -> Iterator[Found]:
     if connection.is_http:
         return
@@ -323,6 +339,16 @@ STDIO: Final[tuple[Rule, ...]] = (
         "A modern client writes no responses.",
         on=each(Connection),
         check=_client_answers,
+    ),
+    Rule(
+        "stdio-cancels-by-notification",
+        MUST,
+        "client",
+        MODERN,
+        {"modern": f"{PAGE}#cancellation"},
+        "A client cancels a request with notifications/cancelled.",
+        on=notifications(*_CANCELS),
+        check=_cancels,
     ),
     Rule(
         "stdio-client-closes-stdin-first",
