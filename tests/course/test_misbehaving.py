@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 
 import pytest
 
 import mcpsim.course.misbehaving as package
+from mcpsim.audit.rule import MUST
 from mcpsim.course import MISBEHAVING
 from mcpsim.course.misbehaving import Misbehaviour
 from mcpsim.course.misbehaving.base import party_of
@@ -38,10 +40,25 @@ def test_its_name_and_sentence(one: Misbehaviour) -> None:
     assert one.party in {party_of(lane) for lane in lanes}
 
 
+@EACH
+def test_the_audit_names_its_rule_and_no_other_that_must_hold(one: Misbehaviour) -> None:
+    report = one.play().audit()
+    assert report.skipped == ()
+    assert {found.party for found in report.findings if found.rule == one.rule} == {one.party}, report
+    assert {found.rule for found in report.findings if found.level == MUST} <= {one.rule}, report
+
+
+@EACH
+def test_the_audit_finds_nothing_in_its_twin(one: Misbehaviour) -> None:
+    report = one.play_well().audit()
+    assert report.skipped == ()
+    assert not [found for found in report.findings if found.level == MUST or found.rule == one.rule], report
+
+
 def test_every_topic_is_in_the_table() -> None:
     modules = [
-        importlib.import_module(f"{package.__name__}.{name}")
-        for name in ("messages", "lifecycle", "http", "patterns", "asking", "features", "caching")
+        importlib.import_module(f"{package.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(package.__path__)
     ]
     found = [
         one
@@ -49,5 +66,6 @@ def test_every_topic_is_in_the_table() -> None:
         for name, value in inspect.getmembers(module)
         if name.isupper() and isinstance(value, tuple)
         for one in value
+        if isinstance(one, Misbehaviour)
     ]
     assert sorted(one.name for one in found) == sorted(MISBEHAVING)

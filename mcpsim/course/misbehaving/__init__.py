@@ -12,13 +12,15 @@ from mcpsim.course.misbehaving.asking import ASKING
 from mcpsim.course.misbehaving.base import Misbehaviour, collected
 from mcpsim.course.misbehaving.caching import CACHING
 from mcpsim.course.misbehaving.features import FEATURES
+from mcpsim.course.misbehaving.gateways import GATEWAYS
 from mcpsim.course.misbehaving.http import HTTP
 from mcpsim.course.misbehaving.lifecycle import LIFECYCLE
 from mcpsim.course.misbehaving.messages import MESSAGES
+from mcpsim.course.misbehaving.pagination import PAGINATION
 from mcpsim.course.misbehaving.patterns import PATTERNS
 
 MISBEHAVING: Final[Mapping[str, Misbehaviour]] = collected(
-    MESSAGES, LIFECYCLE, HTTP, PATTERNS, ASKING, FEATURES, CACHING
+    MESSAGES, LIFECYCLE, HTTP, PATTERNS, ASKING, FEATURES, CACHING, PAGINATION, GATEWAYS
 )
 
 __all__ = ["MISBEHAVING", "Misbehaviour"]

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from mcpsim.client import Client
+from mcpsim.course.misbehaving.changing import one_after_the_other
 from mcpsim.course.stories.story import Clients, Way
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.server import Server
@@ -59,6 +60,7 @@ class Misbehaviour:
         setting: more of what `simulate` takes, such as a gateway and replicas.
         faults: what goes wrong on the way, in both runs.
         endpoint: how the HTTP endpoint is set up: what `StreamableHttp` takes.
+        scenery: makes what changes messages in both runs, of anybody: for a peer that is unusual, and right.
         good_story: the story of the run that is right; None for the same.
         good_setting: what is different in the setting of the run that is right.
         good_server: makes the server of the run that is right; None for the same.
@@ -77,6 +79,7 @@ class Misbehaviour:
     setting: Mapping[str, Any] = field(default_factory=dict[str, Any])
     faults: tuple[Fault, ...] = ()
     endpoint: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    scenery: MakeTwist | None = None
     good_story: Callable[..., Any] | None = None
     good_setting: Mapping[str, Any] = field(default_factory=dict[str, Any])
     good_server: Callable[[], Server] | None = None
@@ -95,15 +98,21 @@ class Misbehaviour:
         Raises:
             ValueError: the twist changes what somebody else sends.
         """
-        make = self.twist
+        make, scenery = self.twist, self.scenery
         twist = None if make is None else lambda: _only(self.party, make())
+        if scenery is not None:
+            twist = scenery if twist is None else one_after_the_other(twist, scenery)
         return self._played(self.story, self.server, self.setting, twist, check=False)
 
     def play_well(self) -> Run:
         """Play the same with a peer that does it right."""
         story = self.good_story or self.story
         return self._played(
-            story, self.good_server or self.server, {**self.setting, **self.good_setting}, None, check=True
+            story,
+            self.good_server or self.server,
+            {**self.setting, **self.good_setting},
+            self.scenery,
+            check=True,
         )
 
     def _played(
