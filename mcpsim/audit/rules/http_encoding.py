@@ -42,7 +42,7 @@ def difference(text: str, value: str) -> Difference | None:
     if decoded == value:
         return None
     right = _encoded(value)
-    if text == value and right != value:
+    if text == value and right != value and _is_marked(value):
         sentence = f"says {show(text)}, which reads as an encoded value; it must be {show(right, 200)}"
         return Difference("lookalike", sentence)
     if right != value and _is_plain_form(text, value):
@@ -72,6 +72,11 @@ def _encoded(value: str) -> str:
         return value
 
 
+def _is_marked(value: str) -> bool:
+    """Whether a value looks like one that is encoded."""
+    return value.startswith(START) and value.endswith(END) and len(value) >= len(START) + len(END)
+
+
 def _is_plain_form(text: str, value: str) -> bool:
     """Whether a text is what becomes of a value that is sent as it is: blanks at the ends get lost, UTF-8 is
     often read as Latin-1, and line breaks become blanks."""
@@ -85,7 +90,7 @@ def _is_plain_form(text: str, value: str) -> bool:
 
 def _loosely_decoded(text: str) -> str | None:
     """What a text may have been meant to say: marks in other case, Base64 without its padding."""
-    if not (text.lower().startswith(START) and text.endswith(END) and len(text) >= len(START) + len(END)):
+    if not _is_marked(text[: len(START)].lower() + text[len(START) :]):
         return None
     inner = text[len(START) : -len(END)].rstrip("=")
     padded = inner.replace("-", "+").replace("_", "/") + "=" * (-len(inner) % 4)

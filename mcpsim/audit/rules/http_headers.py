@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Trace
-from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Bound, Found, Level, Rule, each
+from mcpsim.audit.rule import MODERN, MUST, SHOULD, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Difference, difference
 from mcpsim.audit.rules.http_metadata import problems_of
 from mcpsim.audit.rules.listed import TOOLS, asked
 from mcpsim.audit.words import show
-from mcpsim.errors import HEADER_MISMATCH, FramingError, ParameterHeaderError
+from mcpsim.errors import HEADER_MISMATCH, ParameterHeaderError
 from mcpsim.recording.interchange import INTERMEDIARIES
-from mcpsim.transports.http import Headers, decode_header_value
+from mcpsim.transports.http import Headers
 from mcpsim.utilities.parameter_headers import (
     HEADER_PREFIX,
     MAX_INTEGER,
     ParameterHeader,
     annotations,
-    header_faults,
     value_at,
 )
 
@@ -63,7 +62,7 @@ def _arguments(item: Item) -> Mapping[str, Any]:
     return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
 
 
-def _carried(connection: Connection) -> Iterator[Carried]:
+def carried(connection: Connection) -> Iterator[Carried]:
     if not connection.is_http or not connection.walks:
         return
     for one in asked(connection, TOOLS, _CALL):
@@ -72,10 +71,12 @@ def _carried(connection: Connection) -> Iterator[Carried]:
         name = item.params.get("name")
         if exchange is None or item.revision not in MODERN or not shows_head(item):
             continue
-        if not isinstance(name, str) or one.before is None:
+        if not isinstance(name, str):
             continue
         certain = one.definition(name)
-        known = one.before.definition(name) if one.before.changed is None else None
+        # A client that has not listed the tools cannot know, and the server may refuse it all the same.
+        is_told = one.before is not None and one.before.changed is None
+        known = one.before.definition(name) if one.before is not None and is_told else None
         yield Carried(
             one.call,
             exchange.headers,
@@ -110,7 +111,7 @@ def _same_number(said: str, value: Any) -> bool:
 
 
 def _missing(connection: Connection) -> Iterator[Found]:
-    for one in _carried(connection):
+    for one in carried(connection):
         for known in one.known:
             text = _text(value_at(one.arguments, known.path))
             if text is not None and known.header not in one.headers:
@@ -122,7 +123,7 @@ def _missing(connection: Connection) -> Iterator[Found]:
 
 
 def _needless(connection: Connection) -> Iterator[Found]:
-    for one in _carried(connection):
+    for one in carried(connection):
         for known in one.known:
             said = one.headers.get(known.header)
             if said is not None and value_at(one.arguments, known.path) is None:
@@ -134,7 +135,7 @@ def _needless(connection: Connection) -> Iterator[Found]:
 
 
 def _differences(connection: Connection) -> Iterator[tuple[Item, str, Difference]]:
-    for one in _carried(connection):
+    for one in carried(connection):
         for known in one.known:
             value = value_at(one.arguments, known.path)
             text = _text(value)
@@ -187,78 +188,6 @@ def _shape(call: Call) -> str:
 
 
 _PREFIX: Final = HEADER_PREFIX.lower()
-
-
-# --- The server's side ----------------------------------------------------------------------------
-
-
-def _not_validated(connection: Connection) -> Iterator[Found]:
-    if connection.server in INTERMEDIARIES:
-        return
-    for one in _carried(connection):
-        answer = one.call.answer
-        if answer is None or "resultType" not in answer.result or not one.certain:
-            continue
-        wrong = [fault for fault in header_faults(one.headers, one.certain, one.arguments) if fault]
-        if wrong:
-            yield Found(
-                answer,
-                f"The server processed a call that it must refuse with 400 and {HEADER_MISMATCH}. {wrong[0]}",
-            )
-
-
-def _refusals(connection: Connection) -> Iterator[tuple[Carried, Item]]:
-    for one in _carried(connection):
-        answer = one.call.answer
-        if answer is None or answer.code != HEADER_MISMATCH or problems_of(one.call):
-            continue
-        if one.certain is not None and not header_faults(one.headers, one.certain, one.arguments):
-            yield one, answer
-
-
-def _compared_as_text(connection: Connection) -> Iterator[Found]:
-    for one, answer in _refusals(connection):
-        for known in one.certain or ():
-            value = value_at(one.arguments, known.path)
-            said = one.headers.get(known.header)
-            if said is not None and known.type == "integer" and said.strip(" \t") != _written(value):
-                yield Found(
-                    answer,
-                    f"The server refused {show(known.header)[1:-1]}: {show(said)} beside {show(value)} in "
-                    "the body; integers are compared as numbers.",
-                )
-
-
-def _written(value: Any) -> str:
-    """A number as the body has it."""
-    return show(value)
-
-
-def _wrongly_refused(connection: Connection) -> Iterator[Found]:
-    for one, answer in _refusals(connection):
-        said = [one.headers.get(known.header) for known in one.certain or ()]
-        encoded = [value for value in said if value is not None and _is_encoded(value)]
-        needless = [known for known in one.certain or () if value_at(one.arguments, known.path) is None]
-        if encoded:
-            why, level = f" {show(encoded[0])} has to be decoded before it is compared.", MUST
-        elif needless:
-            header = show(needless[0].header)[1:-1]
-            why, level = f" {header} must not be expected where the argument is not there, or null.", MUST
-        else:
-            why, level = "", NOTE
-        yield Found(
-            answer,
-            "The server refused a call for its headers, and all of them say what the body says, as far as "
-            f"the list of its tools tells.{why}",
-            level=level,
-        )
-
-
-def _is_encoded(value: str) -> bool:
-    try:
-        return decode_header_value(value.strip(" \t")) != value.strip(" \t")
-    except FramingError:
-        return False
 
 
 # --- Between them ---------------------------------------------------------------------------------
@@ -383,28 +312,6 @@ HTTP_HEADERS: Final[tuple[Rule, ...]] = (
         "A client whose call was refused for its headers lists the tools before it tries again.",
         _not_looked_up,
         SHOULD,
-    ),
-    _rule(
-        "http-param-headers-are-validated",
-        "server",
-        _OF_SERVERS,
-        "A server refuses a call whose parameter headers are missing, or differ from the body.",
-        _not_validated,
-    ),
-    _rule(
-        "http-integers-are-compared-as-numbers",
-        "server",
-        "server-validation",
-        "An integer in a header and in the body are compared as numbers.",
-        _compared_as_text,
-        SHOULD,
-    ),
-    _rule(
-        "http-right-param-headers-are-accepted",
-        "server",
-        _OF_SERVERS,
-        "A server decodes parameter headers before it compares them, and expects none without an argument.",
-        _wrongly_refused,
     ),
     Rule(
         "http-unknown-param-header-is-forwarded",

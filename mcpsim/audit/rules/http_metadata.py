@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mcpsim.audit.model import Call, Connection, Exchange, Item
-from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, notifications, requests
-from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head, speaks_modern
+from mcpsim.audit.model import Call, Item
+from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, notifications, requests
+from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Fault, difference
 from mcpsim.audit.words import show
-from mcpsim.errors import HEADER_MISMATCH, INVALID_REQUEST
 from mcpsim.messages import Request
-from mcpsim.recording.interchange import INTERMEDIARIES
 from mcpsim.transports.http import (
     METHOD_HEADER,
     NAME_HEADER,
-    NAME_SOURCE,
     PROTOCOL_VERSION_HEADER,
     Headers,
     Mirrored,
@@ -108,84 +105,14 @@ def problems_of(call: Call) -> list[str]:
     exchange = posted(item)
     if exchange is None or not shows_head(item) or not isinstance(item.message, Request):
         return []
-    return header_problems(exchange.headers, item.message)
+    problems = header_problems(exchange.headers, item.message)
+    return problems and header_problems(_each_once(exchange.headers), item.message)
 
 
-def _not_validated(call: Call) -> Iterator[Found]:
-    answer = call.answer
-    if call.asked_by != "client" or answer is None or answer.kind != "response":
-        return
-    # A result without `resultType` is that of a legacy server, which knows nothing of these headers; and who
-    # only forwards need not read the body.
-    if "resultType" not in answer.result or answer.party in INTERMEDIARIES:
-        return
-    problems = problems_of(call)
-    if problems:
-        yield Found(
-            answer,
-            f"The server processed a request that it must refuse with 400 and {HEADER_MISMATCH}. "
-            f"{problems[0]}",
-            hint="Compare the headers with the body before anything is done.",
-        )
-
-
-def _other_code(connection: Connection) -> Iterator[Found]:
-    refused = [
-        one
-        for one in connection.items
-        if one.kind == "error" and one.sender == "server" and _is_other_refusal(one, one.exchange)
-    ]
-    # Only a server that speaks this revision is bound; an older one may refuse the request for any reason.
-    if not refused or connection.server in INTERMEDIARIES or not speaks_modern(connection):
-        return
-    for answer in refused:
-        problems = [] if answer.call is None else problems_of(answer.call)
-        if problems:
-            yield Found(
-                answer,
-                f"The server refused this request with {answer.code}, probably for its headers; the code for "
-                f"that is {HEADER_MISMATCH}. {problems[0]}",
-                level=MUST if answer.code == DRAFT_HEADER_MISMATCH else SHOULD,
-            )
-
-
-def _is_other_refusal(item: Item, exchange: Exchange | None) -> bool:
-    if exchange is None or exchange.status != 400 or item.revision not in MODERN:
-        return False
-    return item.code in (DRAFT_HEADER_MISMATCH, INVALID_REQUEST)
-
-
-def _wrongly_refused(call: Call) -> Iterator[Found]:
-    answer = call.answer
-    if call.asked_by != "client" or answer is None or answer.code != HEADER_MISMATCH:
-        return
-    item = call.request
-    exchange = posted(item)
-    if exchange is None or not shows_head(item) or problems_of(call):
-        return
-    # Arguments of a call may belong into headers that only the server knows of.
-    if call.method == "tools/call" and item.params.get("arguments"):
-        return
-    yield from _refused(answer, exchange, item)
-
-
-def _refused(answer: Item, exchange: Exchange, item: Item) -> Iterator[Found]:
-    member = NAME_SOURCE.get(item.method, "")
-    encoded = bool(member) and exchange.headers.get(NAME_HEADER) != item.params.get(member)
-    spelled = {PROTOCOL_VERSION_HEADER, METHOD_HEADER, NAME_HEADER} - set(exchange.headers)
-    if encoded:
-        why = f" {NAME_HEADER} is encoded, and has to be decoded before it is compared."
-        level = MUST
-    elif len(spelled) > (0 if member else 1):
-        why = " The names of headers are compared without regard to case."
-        level = SHOULD
-    else:
-        why = ""
-        level = NOTE
-    yield Found(
-        answer,
-        f"The server refused a request for its headers, and all of them say what the body says.{why}",
-        level=level,
+def _each_once(headers: Headers) -> Headers:
+    """Headers without lines that say once more what another line says: how to take those is not defined."""
+    return Headers(
+        tuple(dict.fromkeys((name.lower(), value.strip(" \t")) for name, value in headers.items()))
     )
 
 
@@ -260,35 +187,5 @@ HTTP_METADATA: Final[tuple[Rule, ...]] = (
         "A notification has the headers of a request, as far as it can; the specification does not say.",
         on=notifications(),
         check=_of_notification,
-    ),
-    Rule(
-        "http-headers-are-validated",
-        MUST,
-        "server",
-        MODERN,
-        {"modern": _VALIDATION},
-        "A server refuses a request whose headers are missing, or differ from the body.",
-        on=calls(),
-        check=_not_validated,
-    ),
-    Rule(
-        "http-header-mismatch-has-its-code",
-        MUST,
-        "server",
-        MODERN,
-        {"modern": _VALIDATION},
-        f"A request that is refused for its headers gets the error {HEADER_MISMATCH}.",
-        on=each(Connection),
-        check=_other_code,
-    ),
-    Rule(
-        "http-right-headers-are-accepted",
-        MUST,
-        "server",
-        MODERN,
-        {"modern": _VALIDATION},
-        "Headers are decoded before they are compared, and their names are compared without regard to case.",
-        on=calls(),
-        check=_wrongly_refused,
     ),
 )

@@ -172,8 +172,8 @@ def _not_the_last(connection: Connection) -> Iterator[Found]:
         if item is not None and last is not None and last.sse_id != one.named and not last.disturbed:
             yield Found(
                 item,
-                f"{LAST_EVENT_ID_HEADER} is {show(one.named)}; the last event that came on that stream has the "
-                f"id {show(last.sse_id)} (row {last.index}).",
+                f"{LAST_EVENT_ID_HEADER} is {show(one.named)}; the last event that came on that stream has "
+                f"the id {show(last.sse_id)} (row {last.index}).",
                 hint="Otherwise what came in between comes once more.",
             )
 
