@@ -12,7 +12,7 @@ from typing import Final
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Connection, Item, Side
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Level, Rule, each
-from mcpsim.audit.rules.envelopes import members, on_both
+from mcpsim.audit.rules.envelopes import is_whole_float, members, on_both
 from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.errors import (
@@ -57,7 +57,7 @@ class _Heard:
     Attributes:
         excuses: what could not be read, or not as a message: an error without an id may be about it.
         ids: of what is no message.
-        owed: requests that are never answered in the trace.
+        owed: requests that are never answered in the trace, and not cancelled so far.
         notifications: those that may have been answered.
         texts: the ids of all requests as text.
     """
@@ -78,15 +78,20 @@ class _Heard:
             self.excuses += 1
         if item.kind == "request":
             self.texts.add(str(item.id))
+            if _is_odd(item):
+                self.excuses += 1
             call = item.call
-            waits = call is not None and call.answer is None and call.cancelled is None
-            if waits and item.method != "subscriptions/listen":
+            if call is not None and call.answer is None and item.method != "subscriptions/listen":
                 self.owed += 1
         elif item.kind == "notification":
             if item.method in _REQUESTS:
                 self.excuses += 1
             else:
                 self.notifications += 1
+            given_up = item.call
+            if given_up is not None and given_up.cancelled is item and given_up.answer is None:
+                # From here on nobody expects an answer, not even one without an id.
+                self.owed = max(0, self.owed - 1)
         elif item.kind == "malformed":
             self.excuses += 1
             key = key_of(item.sender, members(item.value).get("id"))
@@ -213,7 +218,9 @@ def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator
             ),
         )
     # Of a page that may not ask, the specification itself has such an error: 403, without an id.
-    if first.kind != "request" or (status == FORBIDDEN and item.code not in _AFTER_READING):
+    if first.kind != "request" or _is_odd(first):
+        return
+    if status == FORBIDDEN and item.code not in _AFTER_READING:
         return
     by_head = status in _BEFORE_READING or (status is not None and status >= 500)
     if (by_head and item.code not in _AFTER_READING) or _is_long(first):
@@ -239,6 +246,11 @@ def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator
 
 def _id_in_words(item: Item) -> str:
     return "has the id null" if "id" in members(item.value) else "has no id"
+
+
+def _is_odd(request: Item) -> bool:
+    """Whether its id is written like 1.0: not everybody takes that for an id."""
+    return is_whole_float(members(request.value).get("id"))
 
 
 def _is_long(item: Item) -> bool:
