@@ -14,6 +14,7 @@ from mcpsim.cli.command import Command
 from mcpsim.errors import RecordingError
 from mcpsim.recording import lines
 from mcpsim.recording.readers import FORMATS, ReadTrace, read_trace
+from mcpsim.recording.transcript import safe
 
 if TYPE_CHECKING:
     from mcpsim.audit import Report
@@ -131,7 +132,7 @@ def _text(audited: Sequence[Audited]) -> str:
     for one in audited:
         if one.report is None:
             continue
-        title = f"{one.name}\n" if len(audited) > 1 else ""
+        title = f"{safe(one.name)}\n" if len(audited) > 1 else ""
         parts.append(f"{title}{as_text(one.report, places=one.places)}\n")
     return "\n".join(parts)
 

@@ -19,7 +19,8 @@ MAX_LINE_BYTES: Final = 32_000_000
 MAX_DEPTH: Final = 200
 _SHOWN: Final = 60
 
-_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A string that never ends goes to the end: without that, each quote in it would be tried once more.
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _ALL_BUT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _OPENING: Final = frozenset(b"[{")
 
@@ -64,11 +65,20 @@ def read_value(line: bytes, number: int) -> Any:
     if depth_of(line) > MAX_DEPTH:
         raise RecordingError(f"Line {number} is nested deeper than {MAX_DEPTH} objects and arrays.")
     try:
-        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
+        return parse(line)
     except UnicodeDecodeError as error:
         raise RecordingError(f"Line {number} is not UTF-8 (at byte {error.start}).") from None
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"Line {number} is not JSON: {error}.") from None
+
+
+def parse(data: bytes) -> Any:
+    """Read a JSON text of any length and depth, without what only Python takes for JSON.
+
+    Raises:
+        ValueError, RecursionError: it is none, or not UTF-8.
+    """
+    return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
 
 
 def write_line(value: Any, what: str) -> bytes:

@@ -46,17 +46,15 @@ def message_of(data: bytes) -> Body:
     Raises:
         RecordingError: it is no JSON, or no message. The text says why, without saying where.
     """
-    value = _clean(data)
-    part: dict[str, Any] = {"message": value}
-    if value is None:
-        try:
-            value = lines.read_value(data, 0)
-        except RecordingError as error:
-            raise RecordingError(str(error).replace("Line 0", "It", 1)) from None
-        part = {"raw": data.decode("utf-8")}
+    # First the reader that says no at once: a log may have many lines that are no messages.
+    try:
+        value = lines.read_value(data, 0)
+    except RecordingError as error:
+        raise RecordingError(str(error).replace("Line 0", "It", 1)) from None
     if not is_jsonrpc(value):
         raise RecordingError("It is JSON, but no JSON-RPC message.")
-    return Body(part, value)
+    clean = _clean(data)
+    return Body({"raw": data.decode("utf-8")} if clean is None else {"message": clean}, value)
 
 
 def is_jsonrpc(value: Any) -> bool:

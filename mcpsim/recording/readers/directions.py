@@ -9,8 +9,8 @@ What tells it, from the strongest to the weakest:
 3. what a result has in it, where both sides wait for an answer with this id;
 4. how a side counts its ids.
 
-Where nothing of that helps, the message is taken for the client's (a request, a cancellation) or the
-server's (an answer, progress), and counted as guessed.
+Where nothing of that helps, the message is taken for the client's (a request with an id of the kind that it
+uses, a cancellation) or the server's (any other request, an answer, progress), and counted as guessed.
 """
 
 from __future__ import annotations
@@ -141,7 +141,15 @@ class Directions:
         if using is not None:
             return Told(OTHER[using], sure=True)
         following: list[Side] = [side for side, last in self._last.items() if _follows(one.get("id"), last)]
-        return Told(following[0], sure=True) if len(following) == 1 else Told("client", sure=False)
+        if len(following) == 1:
+            return Told(following[0], sure=True)
+        # A side that writes all its ids in one way hardly writes this one in another way.
+        return Told("client" if self._writes(key) else "server", sure=False)
+
+    def _writes(self, key: Key | None) -> bool:
+        """Whether the client writes ids of this kind, as far as it has written any."""
+        last = self._last["client"]
+        return key is None or last is None or isinstance(last, str) == key[0]
 
     def _answer(self, one: Mapping[str, Any]) -> Told:
         asking = _only(self._open, key_of(one.get("id")))

@@ -80,7 +80,8 @@ def add_logged(logged: Iterable[Logged], total: int, found: Found) -> None:
         found.add({**row, **name}, at)
     if used < total:
         found.note(
-            f"{several(total - used, 'line', 'lines')} of the log hold no messages, and were left out."
+            several(total - used, "line of the log holds no message", "lines of the log hold no messages")
+            + ": left out."
         )
     if len(names) > 1:
         found.note(

@@ -37,7 +37,7 @@ from mcpsim.transports.http import (
 _METHODS: Final = frozenset(row.name for row in METHODS)
 _MARKS: Final = (PROTOCOL_VERSION_HEADER, METHOD_HEADER, SESSION_ID_HEADER)
 _HTTP_METHODS: Final = ("POST", "GET", "DELETE")
-_BLANK_LINE: Final = re.compile(rb"(?:\r\n|\n|\r)(?:\r\n|\n|\r)")
+_BLANK_LINE: Final = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _SECRETS: Final = {
     "authorization": "principal",
     "proxy-authorization": "proxy-principal",
@@ -107,7 +107,7 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
     streams = False
     for number, entry in enumerate(entries, start=1):
         address = _address(entry.url)
-        if address not in ours or entry.method not in _HTTP_METHODS:
+        if address not in ours or not _can_be(entry):
             left_out += 1
             continue
         common: dict[str, Any] = {"transport": HTTP, "exchange": f"x{number}"}
@@ -122,7 +122,10 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
         when = clock.row(one.at_ms) if one.timed else {}
         found.add({"from": one.row["from"], **when, **one.row}, one.where)
     if left_out:
-        found.note(f"{several(left_out, 'entry', 'entries')} of the file are not MCP, and were left out.")
+        found.note(
+            several(left_out, "entry of the file is not MCP", "entries of the file are not MCP")
+            + ": left out."
+        )
     if streams:
         found.note(
             "The file does not say when each event of a stream came. The events stand in their order; how "
@@ -135,6 +138,14 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
 def _addresses(entries: Sequence[HttpEntry]) -> dict[str, None]:
     """The addresses that speak MCP, in the order of appearance."""
     return dict.fromkeys(_address(entry.url) for entry in entries if _speaks(entry))
+
+
+def _can_be(entry: HttpEntry) -> bool:
+    """Whether a request to an address that speaks MCP is MCP. Not the CORS preflight of a browser, and not a
+    person's visit."""
+    if entry.method == "GET" and "text/html" in (entry.headers.get("accept") or ""):
+        return False
+    return entry.method in _HTTP_METHODS
 
 
 def _address(url: str) -> str:

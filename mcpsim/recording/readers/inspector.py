@@ -15,11 +15,12 @@ they are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.recording.readers.bodies import is_jsonrpc
-from mcpsim.recording.readers.directions import OTHER, Directions, Side
+from mcpsim.recording.readers.directions import OTHER, Directions, Side, sender_of
 from mcpsim.recording.readers.http_entries import HttpEntry, add_entries, as_bytes, as_headers, as_status
 from mcpsim.recording.readers.log_lines import several
 from mcpsim.recording.readers.model import Format, Found
@@ -30,9 +31,18 @@ NAME: Final = "inspector"
 
 
 class _Message(NamedTuple):
+    """A message that stands in an entry.
+
+    Attributes:
+        at_ms: when; 0 where the entry does not say.
+        side: who sent it; None where the entry does not say.
+        likely: who sent it, as far as the message itself tells it.
+    """
+
     at_ms: float
     where: str
     side: Side | None
+    likely: Side
     message: Any
 
 
@@ -55,33 +65,52 @@ def _claims(source: Source) -> int:
 
 def _read(source: Source, found: Found) -> None:
     requests: list[HttpEntry] = []
-    messages: list[_Message] = []
+    messages: list[tuple[str, dict[str, Any]]] = []
     for number, entry in enumerate(_entries(source), start=1):
         where = f"entry {number}"
         if _is_message(entry):
-            messages.extend(_messages(where, entry))
+            messages.append((where, entry))
         elif _is_request(entry):
             requests.append(_request(where, entry))
         else:
             found.skip(where, "It is neither a message nor an HTTP request.")
-    _add_messages(messages, found)
+    _add_messages(_in_order(messages), found)
     if requests:
         add_entries(requests, found)
 
 
-def _messages(where: str, entry: dict[str, Any]) -> Iterator[_Message]:
+def _in_order(entries: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[_Message]:
+    """The messages of all entries. Entries stand in the order in which their messages were sent or came;
+    answers come in between, by their times.
+
+    Times are whole milliseconds. Of two that are the same, an answer comes after what its own sender sent,
+    and before what the other side sends: that may be because of the answer.
+    """
+    waiting: list[tuple[float, int, _Message]] = []
+    for number, (where, entry) in enumerate(entries):
+        one = _message(where, entry)
+        while waiting and (
+            waiting[0][0] < one.at_ms or (waiting[0][0] == one.at_ms and waiting[0][2].likely != one.likely)
+        ):
+            yield heappop(waiting)[2]
+        yield one
+        answer = entry.get("response")
+        if is_jsonrpc(answer):
+            at_ms = one.at_ms + _duration(entry)
+            side = None if one.side is None else OTHER[one.side]
+            heappush(waiting, (at_ms, number, _Message(at_ms, where, side, OTHER[one.likely], answer)))
+    while waiting:
+        yield heappop(waiting)[2]
+
+
+def _message(where: str, entry: dict[str, Any]) -> _Message:
     origin = entry.get("origin")
     side: Side | None = "client" if origin == "client" else "server" if origin == "server" else None
-    at_ms = _time(entry)
-    yield _Message(at_ms, where, side, entry["message"])
-    answer = entry.get("response")
-    if is_jsonrpc(answer):
-        yield _Message(at_ms + _duration(entry), where, None if side is None else OTHER[side], answer)
+    message = entry["message"]
+    return _Message(_time(entry), where, side, side or sender_of(message) or "client", message)
 
 
-def _add_messages(messages: list[_Message], found: Found) -> None:
-    # Entries stand in the order in which their requests were sent; the answers come in between.
-    messages.sort(key=lambda one: one.at_ms)
+def _add_messages(messages: Iterable[_Message], found: Found) -> None:
     directions = Directions()
     clock = Clock()
     inferred = guessed = 0

@@ -17,13 +17,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.errors import RecordingError
-from mcpsim.recording.readers.bodies import Body, is_jsonrpc, message_of
+from mcpsim.recording.lines import write_line
 from mcpsim.recording.readers.directions import Side
-from mcpsim.recording.readers.log_lines import several, where
+from mcpsim.recording.readers.host_logs import Logged, add_logged
+from mcpsim.recording.readers.log_lines import where
 from mcpsim.recording.readers.model import Format, Found
 from mcpsim.recording.readers.python_values import NotPython, read_bytes_literal, read_repr
 from mcpsim.recording.readers.source import Source
-from mcpsim.recording.readers.times import Clock, stamp_ms
 
 NAME: Final = "python-sdk"
 
@@ -72,47 +72,40 @@ def _read(source: Source, found: Found) -> None:
     lines = list(_lines(source))
     logs = [line.mark.log for line in lines]
     log = max(("client", "server"), key=logs.count)
-    clock = Clock()
-    for line in lines:
-        if line.mark.log != log:
-            continue
-        try:
-            body = _message(line.text)
-        except RecordingError as error:
-            found.skip(where(line.number), str(error))
-            continue
-        found.add(
-            {"from": line.mark.side, **clock.row(stamp_ms(line.stamp)), **body.part}, where(line.number)
-        )
+    kept = [line for line in lines if line.mark.log == log]
+    add_logged(_logged(kept, found), len(source.lines), found)
     if len(set(logs)) > 1:
         found.note(
             f"Client and server wrote into one log. Only what the {log} says was read: the other one says "
             "the same once more."
         )
-    left = len(source.lines) - logs.count(log)
-    if left:
-        found.note(f"{several(left, 'line', 'lines')} of the log hold no messages, and were left out.")
     if log == "client":
         found.note(
             "The SDK's client does not log answers that come as plain JSON: answers may be missing here."
         )
 
 
-def _message(text: bytes) -> Body:
+def _logged(lines: list[_Line], found: Found) -> Iterator[Logged]:
+    for line in lines:
+        try:
+            yield Logged(line.number, line.stamp, "", line.mark.side, _text(line.text))
+        except RecordingError as error:
+            found.skip(where(line.number), str(error))
+
+
+def _text(text: bytes) -> bytes:
+    """The message as JSON."""
     written = text.decode("utf-8", "replace")
     try:
         if written.startswith("b"):
-            return message_of(read_bytes_literal(written))
+            return read_bytes_literal(written)
         model = _MODEL.search(written, 0, _FURTHEST)
         value = read_repr(written, 0 if model is None else model.start())
     except NotPython as error:
         raise RecordingError(f"The message cannot be read as Python prints it: {error}.") from None
     if not isinstance(value, dict):
         raise RecordingError("It is no JSON-RPC message.")
-    message = _without_none(cast("dict[str, Any]", value))
-    if not is_jsonrpc(message):
-        raise RecordingError("It is no JSON-RPC message.")
-    return Body({"message": message}, message)
+    return write_line(_without_none(cast("dict[str, Any]", value)), "It")
 
 
 def _without_none(message: dict[str, Any]) -> dict[str, Any]:

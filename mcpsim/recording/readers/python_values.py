@@ -13,9 +13,12 @@ from typing import Any, Final
 
 from mcpsim.recording import lines
 
+# The escapes that `repr` writes, and no others.
+_ESCAPE: Final = r"\\(?:[\\'nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
+_STRING: Final = rf"'(?:[^'\\]|{_ESCAPE})*+'|\"(?:[^\"\\]|{_ESCAPE})*+\""
 _TOKEN: Final = re.compile(
     r"\s*(?:"
-    r"(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    rf"(?P<string>{_STRING})"
     r"|(?P<number>-?\d[\d.eE+-]*)"
     r"|(?P<open>[A-Za-z_]\w*\(|[{\[])"
     r"|(?P<key>[A-Za-z_]\w*)="
@@ -25,6 +28,7 @@ _TOKEN: Final = re.compile(
     r")",
     re.ASCII | re.DOTALL,
 )
+_BYTES: Final = re.compile(rf"b(?:{_STRING})", re.ASCII)
 _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _PAIRS: Final = {"{": "}", "[": "]", "(": ")"}
 
@@ -87,7 +91,7 @@ def read_bytes_literal(text: str) -> bytes:
     Raises:
         NotPython: it is none.
     """
-    if not re.fullmatch(r"b(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", text, re.DOTALL):
+    if not _BYTES.fullmatch(text):
         raise NotPython("it is no literal of bytes")
     return _literal(text)
 

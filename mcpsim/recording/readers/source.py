@@ -56,7 +56,7 @@ class Source:
         if lines.depth_of(self.data) > lines.MAX_DEPTH:
             return NOT_JSON
         try:
-            return json.loads(self.data)
+            return lines.parse(self.data)
         except (ValueError, RecursionError):
             return NOT_JSON
 
