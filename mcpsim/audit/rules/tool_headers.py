@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
-from mcpsim.audit.rules.listed import TOOLS, Asked, asked, members_of
+from mcpsim.audit.rules.listed import TOOLS, asked, members_of
 from mcpsim.audit.rules.texts import plain
 from mcpsim.audit.words import show
 from mcpsim.errors import ParameterHeaderError
-from mcpsim.utilities.parameter_headers import HEADER_PREFIX, MAX_INTEGER, annotations, value_at
+from mcpsim.utilities.parameter_headers import (
+    HEADER_PREFIX,
+    MAX_INTEGER,
+    ParameterHeader,
+    annotations,
+    value_at,
+)
 
 _PAGES: Final[Mapping[Any, str]] = {"modern": "server/tools#x-mcp-header"}
 
@@ -83,29 +89,49 @@ def _is_secret(path: tuple[str, ...], schema: Any) -> bool:
     return named in _SECRET or part.get("format") == "password" or part.get("writeOnly") is True
 
 
-def _calls(connection: Connection) -> Iterator[tuple[Asked, Mapping[str, Any]]]:
-    """Modern calls over HTTP of tools whose definition the client had been told."""
+class _Called(NamedTuple):
+    """A modern call over HTTP of a tool that the client had been told of.
+
+    Attributes:
+        request: the call.
+        annotated: the annotated arguments; () where an annotation is not valid.
+        fault: what is not valid, or "".
+    """
+
+    request: Item
+    annotated: tuple[ParameterHeader, ...]
+    fault: str
+
+
+def _called(connection: Connection) -> Iterator[_Called]:
     if not connection.is_http:
         return
+    # By the identity of a definition: the trace keeps it for as long as this runs.
+    read: dict[int, tuple[tuple[ParameterHeader, ...], str]] = {}
     for one in asked(connection, TOOLS, "tools/call"):
         request = one.call.request
         name = request.params.get("name")
         if one.before is None or request.era != "modern" or not isinstance(name, str):
             continue
         tool = one.before.definition(name)
-        if tool is not None and one.before.changed is None:
-            yield one, tool
+        if tool is None or one.before.changed is not None:
+            continue
+        if id(tool) not in read:
+            read[id(tool)] = _read(tool)
+        yield _Called(request, *read[id(tool)])
+
+
+def _read(tool: Mapping[str, Any]) -> tuple[tuple[ParameterHeader, ...], str]:
+    try:
+        return annotations(tool.get("inputSchema")), ""
+    except ParameterHeaderError as error:
+        return (), plain(str(error), 200)
 
 
 def _integers(connection: Connection) -> Iterator[Found]:
-    for one, tool in _calls(connection):
-        request = one.call.request
+    for request, annotated, _ in _called(connection):
         arguments: Any = request.params.get("arguments")
         if not isinstance(arguments, dict):
-            continue
-        try:
-            annotated = annotations(tool.get("inputSchema"))
-        except ParameterHeaderError:
             continue
         for header in annotated:
             value = value_at(cast("dict[str, Any]", arguments), header.path)
@@ -119,21 +145,15 @@ def _integers(connection: Connection) -> Iterator[Found]:
 
 def _rejected(connection: Connection) -> Iterator[Found]:
     told: set[str] = set()
-    for one, tool in _calls(connection):
-        name = str(one.call.request.params.get("name"))
-        try:
-            annotations(tool.get("inputSchema"))
-        except ParameterHeaderError as error:
-            if name not in told:
-                told.add(name)
-                yield _accepted(one.call.request, f"Its annotation is not valid: {plain(str(error), 200)}")
-    if connection.is_http:
-        for call in connection.calls:
-            if (
-                call.method == "tools/call"
-                and call.era == "modern"
-                and call.request.params.get("name") not in told
-            ):
+    for request, _, fault in _called(connection):
+        name = str(request.params.get("name"))
+        if fault and name not in told:
+            told.add(name)
+            yield _accepted(request, f"Its annotation is not valid: {fault}")
+    for call in connection.calls if connection.is_http else ():
+        if call.method == "tools/call" and call.era == "modern":
+            name = call.request.params.get("name")
+            if isinstance(name, str) and name not in told:
                 yield from _mirrored_numbers(call.request)
 
 
