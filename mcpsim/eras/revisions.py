@@ -176,3 +176,7 @@ ICON_REVISIONS: Final = _SINCE_2025_11_25
 # Where a schema without `$schema` is one of JSON Schema 2020-12.
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/index#json-schema-usage
 SCHEMA_DIALECT_REVISIONS: Final = _SINCE_2025_11_25
+
+# Where tasks are part of the protocol, as an experiment.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+TASKS_REVISIONS: Final = frozenset({LATEST_LEGACY})
