@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.audit.model import Connection, Item
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
+from mcpsim.messages.meta import SERVER_INFO
 from mcpsim.transports.http import JSON_TYPE
 
 Members = Mapping[str, Any]
@@ -16,6 +18,10 @@ NOTHING: Final[Members] = {}
 
 #: The error codes that only a modern server sends.
 MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
+
+
+#: How many items back the request of a strange answer is looked for.
+LOOK_BACK: Final = 50
 
 
 def on_both(page: str) -> dict[Era, str]:
@@ -74,14 +80,40 @@ def is_meant_as_message(item: Item) -> bool:
         kind = (exchange.headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
         return exchange.http_method == "POST" and kind == JSON_TYPE
     first = exchange.request
-    return (exchange.status or 200) < 300 and (first is None or first.message is not None)
+    kind = (exchange.response_headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
+    taken = (exchange.status or 200) < 300 and kind == JSON_TYPE
+    return taken and (first is None or first.message is not None)
+
+
+def is_echo(item: Item) -> bool:
+    """Whether the id of what is no message is that of something the other side sent, which is no message for
+    the same reason."""
+    answer = members(item.value)
+    if "id" not in answer:
+        return False
+    exchange = item.exchange
+    if exchange is not None and item.sender == "server":
+        before = [] if exchange.request is None else [exchange.request]
+    else:
+        items = item.connection.items
+        end = bisect_left(items, item.index, key=lambda one: one.index)
+        before = [one for one in items[max(0, end - LOOK_BACK) : end] if one.sender != item.sender]
+    return any(_has_id(members(one.value), answer["id"]) for one in before)
+
+
+def _has_id(message: Members, id: Any) -> bool:
+    return "id" in message and type(message["id"]) is type(id) and message["id"] == id
 
 
 def shows_modern(item: Item) -> bool:
     """Whether what a server sent shows that it speaks a modern revision."""
     if item.sender != "server":
         return False
-    return "resultType" in item.result or item.code in MODERN_CODES
+    if item.kind == "error":
+        return item.code in MODERN_CODES
+    return "resultType" in item.result or (
+        item.kind == "response" and (SERVER_INFO in item.meta or "ttlMs" in item.result)
+    )
 
 
 def speaks_modern(connection: Connection) -> bool:

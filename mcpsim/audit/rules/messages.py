@@ -14,6 +14,7 @@ from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items, messages, not
 from mcpsim.audit.rules.envelopes import (
     NOTHING,
     Members,
+    is_echo,
     is_json,
     is_meant_as_message,
     is_object,
@@ -28,6 +29,7 @@ from mcpsim.eras.revisions import BATCHING_REVISIONS
 from mcpsim.messages import DEFAULT_LIMITS, is_request_id
 
 Fault = Callable[[Members], "str | None"]
+Of = Callable[[Fault], Callable[[Item], Iterator[Found]]]
 
 SHAPES: Final = frozenset({"method", "result", "error"})
 _REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
@@ -52,8 +54,20 @@ def _in_object(fault: Fault) -> Callable[[Item], Iterator[Found]]:
     return check
 
 
+def _in_answer(fault: Fault) -> Callable[[Item], Iterator[Found]]:
+    """The same, of what answers: an id that comes back as it was sent is the fault of whoever chose it."""
+    check = _in_object(fault)
+    return lambda item: iter(()) if is_echo(item) else check(item)
+
+
+def _in_message(fault: Fault) -> Callable[[Item], Iterator[Found]]:
+    """The same, of what is no line of a log."""
+    check = _in_object(fault)
+    return lambda item: iter(()) if _is_line(item) else check(item)
+
+
 def _no_object(item: Item) -> Iterator[Found]:
-    if not is_meant_as_message(item):
+    if not is_meant_as_message(item) or _is_line(item):
         return
     if item.batch is not None and not is_object(item.value):
         yield Found(item, f"A member of this batch is {show(item.value)}, and no message.")
@@ -69,6 +83,24 @@ def _version(message: Members) -> str | None:
     if "jsonrpc" not in message:
         return 'The member `jsonrpc` is missing; every message has "jsonrpc": "2.0".'
     return f'`jsonrpc` is {show(message["jsonrpc"])}; it must be the string "2.0".'
+
+
+def _is_line(item: Item) -> bool:
+    """Whether a line of stdio is some JSON that has nothing of a message, as a line of a log."""
+    if item.is_http or item.batch is not None or isinstance(item.value, list):
+        return False
+    return SHAPES.isdisjoint(members(item.value)) and "jsonrpc" not in members(item.value)
+
+
+def _line(item: Item) -> Iterator[Found]:
+    if _is_line(item):
+        where = "its stdout" if item.sender == "server" else "the server's stdin"
+        yield Found(
+            item,
+            f"The {item.party} writes {show(item.value)} to {where}. It is JSON, but no message, and "
+            "only messages stand there.",
+            hint="Write lines of a log to stderr.",
+        )
 
 
 def _shape(message: Members) -> str | None:
@@ -268,10 +300,8 @@ def _reserved_method(item: Item) -> Iterator[Found]:
         )
 
 
-def _shape_rule(id: str, page: str, sentence: str, fault: Fault) -> Rule:
-    return Rule(
-        id, MUST, "sender", ALL, on_both(page), sentence, on=items("malformed"), check=_in_object(fault)
-    )
+def _shape_rule(id: str, page: str, sentence: str, fault: Fault, of: Of = _in_object) -> Rule:
+    return Rule(id, MUST, "sender", ALL, on_both(page), sentence, on=items("malformed"), check=of(fault))
 
 
 MESSAGES: Final[tuple[Rule, ...]] = (
@@ -315,9 +345,23 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         on=items("batch"),
         check=_batch,
     ),
+    Rule(
+        "stdio-json-is-a-message",
+        MUST,
+        "sender",
+        ALL,
+        {"modern": "basic/transports/stdio", "legacy": "basic/transports#stdio"},
+        "A line of JSON on stdin or stdout is a message.",
+        on=items("malformed"),
+        check=_line,
+    ),
     _shape_rule("message-says-jsonrpc-2-0", PAGE, 'Every message has "jsonrpc": "2.0".', _version),
     _shape_rule(
-        "message-has-one-shape", PAGE, "A message is a request, a notification or a response.", _shape
+        "message-has-one-shape",
+        PAGE,
+        "A message is a request, a notification or a response.",
+        _shape,
+        _in_message,
     ),
     _shape_rule(
         "response-has-result-or-error", PAGE, "A response has a result or an error, not both.", _both
@@ -331,10 +375,16 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         _wrong_id,
     ),
     _shape_rule("params-is-an-object", REQUESTS, "The params of a message are an object.", _params),
-    _shape_rule("result-repeats-id", RESULTS, "A result has the id of its request.", _id_of_result),
+    _shape_rule(
+        "result-repeats-id", RESULTS, "A result has the id of its request.", _id_of_result, _in_answer
+    ),
     _shape_rule("result-is-an-object", RESULTS, "A result is an object.", _result),
     _shape_rule(
-        "error-id-is-string-or-integer", ERRORS, "The id of an error is that of a request.", _id_of_error
+        "error-id-is-string-or-integer",
+        ERRORS,
+        "The id of an error is that of a request.",
+        _id_of_error,
+        _in_answer,
     ),
     _shape_rule("error-has-code-and-message", ERRORS, "An error has a code and a message.", _error),
     Rule(

@@ -7,9 +7,8 @@ from typing import Final
 
 from mcpsim.audit.model import Call, Connection, Item, Walk
 from mcpsim.audit.rule import MODERN, MUST, Found, Rule, each, results
-from mcpsim.audit.rules.envelopes import members
+from mcpsim.audit.rules.envelopes import members, shows_modern
 from mcpsim.audit.words import show
-from mcpsim.eras.negotiation import RECOGNISED_MODERN_ERRORS
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
 
 RESULTS: Final = "basic/index#result-responses"
@@ -41,15 +40,12 @@ def _is_modern(item: Item) -> bool:
 
 def _is_legacy_server(connection: Connection) -> bool:
     """Whether the server shows that it knows no modern revision: it refused the probe as such servers do, or
-    did a handshake, and nothing that it sent is modern. It may answer a modern request in its own way, on a
-    pipe. On HTTP it must refuse the version header."""
-    if connection.is_http:
-        return False
+    did a handshake, and nothing that it sent is modern. It may answer a modern request in its own way."""
     refused = bool(connection.sessions)
     for item in connection.items:
         if item.sender != "server":
             continue
-        if KEY in item.result or item.code in RECOGNISED_MODERN_ERRORS:
+        if shows_modern(item):
             return False
         if item.kind == "error" and item.method == "server/discover":
             refused = True
