@@ -48,7 +48,7 @@ def groups(report: Report, level: Level) -> tuple[Group, ...]:
     for one in report.of_level(level):
         found.setdefault((one.rule, one.party, one.spec), []).append(one)
     return tuple(
-        Group(rule, safe(party), level, f"{SPECIFICATION}/{spec}", tuple(several))
+        Group(safe(rule), safe(party), level, safe(f"{SPECIFICATION}/{spec}"), tuple(several))
         for (rule, party, spec), several in found.items()
     )
 
