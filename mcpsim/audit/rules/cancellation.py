@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
 from mcpsim.audit.building import Key, key_of
-from mcpsim.audit.model import Call, Connection, Item
+from mcpsim.audit.model import Call, Connection, Item, Trace
 from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, is_later_by
 from mcpsim.audit.rule import (
     ALL,
@@ -25,6 +25,7 @@ from mcpsim.audit.rule import (
 )
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import LATEST_LEGACY, Era
+from mcpsim.recording.interchange import INTERMEDIARIES
 
 CANCELLED: Final = "notifications/cancelled"
 LISTEN: Final = "subscriptions/listen"
@@ -50,7 +51,19 @@ def is_task(call: Call) -> bool:
     return isinstance(call.result.get("task"), dict)
 
 
-def _names_nothing(connection: Connection) -> Iterator[Found]:
+def _names_nothing(trace: Trace) -> Iterator[Found]:
+    # Whoever passes messages on may pass on the cancellation of a request that was lost on the way to it.
+    lost = {
+        key_of(call.asked_by, call.request.id)
+        for connection in trace.connections
+        for call in connection.calls
+        if call.request.disturbed
+    }
+    for connection in trace.connections:
+        yield from _names_nothing_on(connection, lost if connection.hop else ())
+
+
+def _names_nothing_on(connection: Connection, lost: Collection[Key | None]) -> Iterator[Found]:
     cancels = [
         cancel
         for cancel in cancellations(connection)
@@ -68,6 +81,8 @@ def _names_nothing(connection: Connection) -> Iterator[Found]:
         same = asked.get(key_of(cancel.sender, id))
         # A server's request and its cancellation may overtake each other on two HTTP streams.
         if same is not None and connection.is_http and cancel.sender == "server":
+            continue
+        if key_of(cancel.sender, id) in lost:
             continue
         yield Found(
             cancel,
@@ -144,7 +159,9 @@ def _too_late(cancel: Item, answer: Item, use: Item | None) -> Found | None:
     limit = UNREAD_MS if cancel.sender == "client" else ON_ITS_WAY_MS
     if not is_later_by(limit, answer, cancel):
         return None
-    level: Level = SHOULD if cancel.sender == "client" else NOTE
+    # One in between passes on what its client believes.
+    knows = cancel.sender == "client" and cancel.party not in INTERMEDIARIES
+    level: Level = SHOULD if knows else NOTE
     return Found(
         cancel,
         f"{text} That was so long ago that the {cancel.party} probably knew.",
@@ -230,7 +247,7 @@ CANCELLATION: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "A cancellation names a request that its sender has sent before on the same connection.",
-        on=each(Connection),
+        on=each(Trace),
         check=_names_nothing,
     ),
     Rule(
