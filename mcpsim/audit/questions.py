@@ -31,8 +31,8 @@ ASKERS: Final = tuple(sorted({row.name for row in METHODS if row.may_ask}))
 ASKING: Final = (*ASKERS, *GROUPS)
 
 # How far to look for the call that a retry belongs to, where the nearest one does not fit. More than so many
-# calls of one method that all wait for their user at the same time are not to be expected.
-_NEAR: Final = 50
+# calls that all wait for their user at the same time are not to be expected.
+_NEAR: Final = 10
 _NOTHING: Final[Json] = {}
 
 
@@ -143,24 +143,38 @@ def questions(call: Call) -> Iterator[Question]:
             yield Question(answer, call, key, method, mapping(asked.get("params")), known)
 
 
-def answers(call: Call) -> Iterator[Answer]:
-    """The answers that a call got (legacy), or that it brings (modern); without those of questions that the
-    trace does not show."""
+def answers(call: Call, method: str = "") -> Iterator[Answer]:
+    """The answers that a call got (legacy), or that it brings (modern), to questions of one method or of any;
+    without those of questions that the trace does not show."""
     if call.method in GROUPS:
+        if method not in ("", call.method):
+            return
         if call.asked_by == "server" and call.answer is not None and call.answer.kind == "response":
             for question in questions(call):
                 yield Answer(question, call.answer, call, call.answer.result)
         return
-    responses = call.request.params.get("inputResponses")
-    if not isinstance(responses, dict):
+    given = mapping(call.request.params.get("inputResponses"))
+    # Which request it is the retry of takes longer to find than whether it has such an answer at all.
+    if method and not any(_looks_like(method, value) for value in given.values()):
         return
-    asked = asked_of(call)
+    asked = asked_of(call) if given else None
     if asked is None:
         return
-    given = cast("dict[str, Any]", responses)
     for question in questions(asked):
-        if question.key in given:
+        if question.key in given and method in ("", question.method):
             yield Answer(question, call.request, call, given[question.key])
+
+
+def _looks_like(method: str, value: Any) -> bool:
+    members = mapping(value)
+    return any(name in members for name in _MARKS[method])
+
+
+_MARKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "elicitation/create": ("action",),
+    "sampling/createMessage": ("model", "role"),
+    "roots/list": ("roots",),
+}
 
 
 def asked_of(call: Call) -> Call | None:

@@ -19,8 +19,8 @@ def _served_undeclared(method: str) -> Callable[[Call], Iterator[Found]]:
         known = declared(call)
         if known is None or declares(known, group):
             return
-        for answer in answers(call):
-            if answer.question.method == method and _is_served(method, answer.result):
+        for answer in answers(call, method):
+            if _is_served(method, answer.result):
                 yield Found(
                     answer.item,
                     f"{answer.name} shows that the client supports {group}, and it has not declared it.",

@@ -130,11 +130,7 @@ _MODE_WORD: Final = re.compile(r"\bmode\b", re.IGNORECASE)
 
 def _refusal_handled(call: Call) -> Iterator[Found]:
     refused = next(
-        (
-            answer
-            for answer in answers(call)
-            if answer.question.method == METHOD and answer.result.get("action") in ("decline", "cancel")
-        ),
+        (answer for answer in answers(call, METHOD) if answer.result.get("action") in ("decline", "cancel")),
         None,
     )
     outcome = call if call.asked_by == "client" else call.parent

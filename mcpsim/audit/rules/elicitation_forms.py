@@ -206,10 +206,8 @@ _INVITES: Final = re.compile(
 
 def _form_answers(call: Call) -> Iterator[tuple[Answer, Json]]:
     """Answers to forms that make sense, with the schema."""
-    for answer in answers(call):
+    for answer in answers(call, METHOD):
         question = answer.question
-        if question.method != METHOD:
-            continue
         schema = question.params.get("requestedSchema")
         is_url = rules_of(question.revision).modes and mode_of(question.params) != "form"
         if not is_url and isinstance(schema, dict) and is_form(schema):
@@ -244,10 +242,8 @@ def _answer_fits(call: Call) -> Iterator[Found]:
 
 
 def _answer_is_tidy(call: Call) -> Iterator[Found]:
-    for answer in answers(call):
+    for answer in answers(call, METHOD):
         result, question = answer.result, answer.question
-        if question.method != METHOD:
-            continue
         action, has_content = result.get("action"), result.get("content") is not None
         is_url = mode_of(question.params) == "url"
         if action in ("decline", "cancel") and has_content:

@@ -83,8 +83,8 @@ _DEVELOPMENT: Final = (".localhost", ".local", ".test", ".internal", ".lan", ".h
 
 
 def _url_tells_no_secret(call: Call) -> Iterator[Found]:
-    token = (call.principal or "").rpartition(" ")[2]
     for item, name, url in _asked_urls(call):
+        token = (call.principal or "").rpartition(" ")[2]
         if len(token) >= _SHORTEST_TOKEN and token in url:
             yield Found(item, f"{name} has the access token of the client in its URL.")
             continue

@@ -12,6 +12,7 @@ from mcpsim.audit.model import Call, Item, Trace
 from mcpsim.audit.questions import ASKERS, Json, answers, asks, mapping, retried, subject
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, results
 from mcpsim.audit.words import show
+from mcpsim.eras.methods import method as method_row
 
 _PAGE: Final = "basic/patterns/mrtr"
 _SERVER: Final[Mapping[Any, str]] = {"modern": f"{_PAGE}#server-requirements-basic-workflow"}
@@ -54,6 +55,9 @@ def _presented(trace: Trace) -> Iterator[_Presented]:
         call = item.call
         if item.era != "modern" or call is None or call.asked_by != "client":
             continue
+        if method_row(call.method, call.revision) is None:
+            # The methods of an extension may carry states by rules of their own.
+            continue
         hop = item.connection.hop
         if item is call.request:
             state = item.params.get("requestState")
@@ -95,16 +99,31 @@ def _state_unchanged(trace: Trace) -> Iterator[Found]:
         given = None if asked is None else _state_given(asked)
         if given is None or one.state == given or (one.givers and not one.own):
             continue
-        # Where somebody else brings what was given, this may be the retry of a request that the trace lacks.
-        level = SHOULD if given in brought and not one.own else None
-        text = f"The retry brings the requestState {show(one.state)}"
+        # A server that goes on with it, while another retry brings what was given: this may be the retry of a
+        # request that the trace lacks.
+        goes_on = one.call.answer is None or one.call.answer.kind == "response"
+        level = SHOULD if goes_on and given in brought and not one.own else None
+        brings, gave = _where_they_differ(one.state, given)
+        text = f"The retry brings the requestState {brings}"
         if one.own:
-            text += f", which is an older one; the latest result gave {show(given)}."
+            text += f", which is an older one; the latest result gave {gave}."
         elif level is None:
-            text += f"; the result before it gave {show(given)}."
+            text += f"; the result before it gave {gave}."
         else:
-            text += f"; probably it should be {show(given)}, which the result before it gave."
+            text += f"; probably it should be {gave}, which the result before it gave."
         yield Found(one.call.request, text, hint="Send the latest requestState back as it is.", level=level)
+
+
+def _where_they_differ(sent: str, given: str) -> tuple[str, str]:
+    """Two states as they are shown: long ones from where they differ."""
+    shorter = min(len(sent), len(given))
+    same = next((at for at in range(shorter) if sent[at] != given[at]), shorter)
+    begin = max(0, same - 5) if same > _LONG else 0
+    before = f"...(from character {begin + 1}) " if begin else ""
+    return before + show(sent[begin:]), before + show(given[begin:])
+
+
+_LONG: Final = 20
 
 
 def _state_not_invented(call: Call) -> Iterator[Found]:
@@ -143,7 +162,8 @@ def _own_request(trace: Trace) -> Iterator[Found]:
 
 def _name(call: Call) -> str:
     named = subject(call)
-    return f"{call.method} of {show(named)}" if named else call.method
+    method = call.method if call.method in ASKERS else show(call.method)
+    return f"{method} of {show(named)}" if named else method
 
 
 def _arguments(call: Call) -> Json:

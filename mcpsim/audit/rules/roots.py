@@ -24,9 +24,8 @@ _SECURITY: Final[Mapping[Any, str]] = {
 
 def _roots(call: Call) -> Iterator[tuple[Item, list[str]]]:
     """Each list of roots: where it stands, and the URIs."""
-    for answer in answers(call):
-        if answer.question.method == METHOD:
-            yield answer.item, _uris(answer.result)
+    for answer in answers(call, METHOD):
+        yield answer.item, _uris(answer.result)
 
 
 def _uris(result: Json) -> list[str]:
@@ -121,8 +120,8 @@ def _respected(connection: Connection) -> Iterator[Found]:
         if call is None:
             continue
         scope = item.session or call.principal or ""
-        for answer in answers(call) if item in (call.answer, call.request) else ():
-            if answer.item is item and answer.question.method == METHOD:
+        for answer in answers(call, METHOD) if item in (call.answer, call.request) else ():
+            if answer.item is item:
                 known[scope] = tuple(uri.rstrip("/").lower() for uri in _uris(answer.result))
         if item.kind != "response" or item.method not in _RESOURCES:
             continue

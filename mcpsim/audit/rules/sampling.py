@@ -37,7 +37,7 @@ def _samplings(call: Call) -> Iterator[Question]:
 
 def samples(call: Call) -> Iterator[Answer]:
     """The answers to sampling among those of a call."""
-    return (answer for answer in answers(call) if answer.question.method == METHOD)
+    return answers(call, METHOD)
 
 
 def brings_tools(params: Json) -> bool:
