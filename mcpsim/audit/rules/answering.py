@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Final
 
 from mcpsim.audit.building import Key, key_of
@@ -19,8 +18,10 @@ from mcpsim.errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
+    PARSE_ERROR,
     UNSUPPORTED_VERSION,
 )
 from mcpsim.messages import write_json
@@ -43,6 +44,8 @@ _AFTER_READING: Final = frozenset(
 )
 # A server that responds with one of these may have refused by the head alone.
 _BEFORE_READING: Final = frozenset({401, 404, 405, 406, 408, 411, 413, 415, 421, 429, 431})
+# What says that a message could not be read.
+_UNREAD: Final = frozenset({PARSE_ERROR, INVALID_REQUEST})
 #: A request that is longer than this may be too long to be read.
 LONG: Final = 100_000
 _LOOK_BACK: Final = 20
@@ -77,7 +80,7 @@ class _Heard:
         if item.disturbed:
             self.excuses += 1
         if item.kind == "request":
-            self.texts.add(str(item.id))
+            self.texts.add(_as_text(item.id))
             if _is_odd(item):
                 self.excuses += 1
             call = item.call
@@ -101,11 +104,17 @@ class _Heard:
             self.excuses += 1
 
 
+def _as_text(id: object) -> str:
+    return show(id, 200).strip('"')
+
+
 Named = tuple[str, Found]
 
 
 def _strays(connection: Connection) -> Iterator[Named]:
     """The answers that answer nothing, and the rule that each breaks."""
+    if not any(_is_stray(item) for item in connection.items):
+        return
     heard: dict[Side, _Heard] = {"client": _Heard(), "server": _Heard()}
     whole = _is_whole(connection)
     for place, item in enumerate(connection.items):
@@ -117,6 +126,10 @@ def _strays(connection: Connection) -> Iterator[Named]:
                 yield from _with_foreign_id(item, asker, whole)
         elif item.kind not in ("event", "stderr", "comment"):
             heard[item.sender].take(item)
+
+
+def _is_stray(item: Item) -> bool:
+    return item.kind in ("response", "error") and (item.call is None or item.id is None)
 
 
 def _is_whole(connection: Connection) -> bool:
@@ -152,7 +165,7 @@ def _with_foreign_id(item: Item, asker: _Heard, whole: bool) -> Iterator[Named]:
         # Perhaps the other side could read what we cannot.
         asker.excuses -= 1
         return
-    sure = whole or str(item.id) in asker.texts or item.session is not None
+    sure = whole or _as_text(item.id) in asker.texts or item.session is not None
     if not sure and item.connection.began_late:
         return
     if not sure:
@@ -169,8 +182,7 @@ def _without_id(item: Item, place: int, asker: _Heard, whole: bool) -> Iterator[
         asker.excuses -= 1
         return
     level: Level | None = None if whole else NOTE
-    before = islice(reversed(item.connection.items[max(0, place - _LOOK_BACK) : place]), _LOOK_BACK)
-    if any(_is_long(one) for one in before if one.sender != item.sender):
+    if item.code in _UNREAD and any(map(_is_long, _just_before(item, place))):
         level = NOTE
     if asker.owed > 0:
         asker.owed -= 1
@@ -203,6 +215,12 @@ def _without_id(item: Item, place: int, asker: _Heard, whole: bool) -> Iterator[
                 level=NOTE,
             ),
         )
+
+
+def _just_before(item: Item, place: int) -> Iterator[Item]:
+    """What the other side sent last."""
+    before = item.connection.items[max(0, place - _LOOK_BACK) : place]
+    return (one for one in before if one.sender != item.sender)
 
 
 def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator[Named]:
@@ -270,6 +288,8 @@ def _of(rule: str) -> Callable[[Connection], Iterator[Found]]:
 
 
 def _doubles(connection: Connection) -> Iterator[Found]:
+    if not any(call.more_answers for call in connection.calls):
+        return
     owed: Counter[Key] = Counter()
     for item in connection.items:
         if item.kind == "request":

@@ -17,7 +17,8 @@ from mcpsim.eras.revisions import ICON_REVISIONS
 from mcpsim.messages.meta import CLIENT_INFO, SERVER_INFO
 
 ICONS_PAGE: Final = "basic/index#icons"
-LISTS: Final = ("tools", "resources", "resourceTemplates", "prompts", "content")
+LISTS: Final = frozenset({"tools", "resources", "resourceTemplates", "prompts", "content"})
+_IDENTITIES: Final = ("clientInfo", "serverInfo")
 
 _SIZE: Final = re.compile(r"any|[1-9][0-9]*x[1-9][0-9]*")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -26,18 +27,14 @@ _BASE64: Final = re.compile(r"data:[^,]*;base64,", re.IGNORECASE)
 
 def icons(item: Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The icons in a message, each with the name of what it belongs to."""
-    body = item.result if item.kind == "response" else item.params
-    for info in (
-        item.meta.get(CLIENT_INFO),
-        item.meta.get(SERVER_INFO),
-        body.get("clientInfo"),
-        body.get("serverInfo"),
-    ):
-        yield from _of(info)
-    for name in LISTS:
-        entries = body.get(name)
-        if isinstance(entries, list):
-            for entry in cast("list[Any]", entries):
+    for key in (CLIENT_INFO, SERVER_INFO):
+        if key in item.meta:
+            yield from _of(item.meta[key])
+    for name, value in (item.result if item.kind == "response" else item.params).items():
+        if name in _IDENTITIES:
+            yield from _of(value)
+        elif name in LISTS and isinstance(value, list):
+            for entry in cast("list[Any]", value):
                 yield from _of(entry)
 
 

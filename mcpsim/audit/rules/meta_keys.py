@@ -24,16 +24,21 @@ from mcpsim.messages.meta import (
 PAGE: Final = "basic/index#meta"
 
 #: The lists of a body whose entries may have `_meta` of their own.
-LISTS: Final = (
-    "tools",
-    "resources",
-    "resourceTemplates",
-    "prompts",
-    "contents",
-    "content",
-    "messages",
-    "roots",
+LISTS: Final = frozenset(
+    {
+        "tools",
+        "resources",
+        "resourceTemplates",
+        "prompts",
+        "contents",
+        "content",
+        "messages",
+        "roots",
+    }
 )
+
+# The members of an entry that may have `_meta` as well.
+_HOLDERS: Final = ("content", "resource")
 
 _PREFIX: Final = "io.modelcontextprotocol/"
 _DEFINED: Final = frozenset(
@@ -59,23 +64,28 @@ def metas(item: Item) -> Iterator[Mapping[str, Any]]:
     if item.meta:
         yield item.meta
     body = item.result if item.kind == "response" else item.params
-    for name in LISTS:
-        entries = body.get(name)
-        if isinstance(entries, list):
+    for name, entries in body.items():
+        if name in LISTS and isinstance(entries, list):
             for entry in cast("list[Any]", entries):
                 yield from _inside(entry)
 
 
 def _inside(entry: Any) -> Iterator[Mapping[str, Any]]:
     holder = members(entry)
-    for one in (holder, members(holder.get("content")), members(holder.get("resource"))):
-        found = one.get("_meta")
-        if is_object(found):
-            yield found
+    found = holder.get("_meta")
+    if is_object(found):
+        yield found
+    for name in _HOLDERS:
+        if name in holder:
+            found = members(holder[name]).get("_meta")
+            if is_object(found):
+                yield found
 
 
 def _form(item: Item) -> Iterator[Found]:
-    wrong = [key for meta in metas(item) for key in meta if not is_valid_meta_key(key)]
+    wrong = [
+        key for meta in metas(item) for key in meta if key not in _DEFINED and not is_valid_meta_key(key)
+    ]
     if wrong:
         yield Found(
             item,
@@ -110,6 +120,8 @@ def _reserved(item: Item) -> Iterator[Found]:
 def _backwards(item: Item) -> Iterator[Found]:
     for meta in metas(item):
         for key in meta:
+            if key in _DEFINED:
+                continue
             prefix, slash, _ = key.partition("/")
             if not slash or not prefix or not is_valid_meta_key(key):
                 continue
