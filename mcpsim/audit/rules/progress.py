@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side
@@ -15,7 +15,6 @@ from mcpsim.audit.rule import (
     SHOULD,
     Found,
     Rule,
-    calls,
     each,
     notifications,
     requests,
@@ -82,7 +81,15 @@ def is_active(call: Call, at: Item) -> bool:
     return all(end is None or end.index >= at.index for end in ends)
 
 
-def _unique(connection: Connection) -> Iterator[Found]:
+class Clash(NamedTuple):
+    """Two requests that are in progress at the same time, with the same token."""
+
+    before: Call
+    after: Call
+    key: Key
+
+
+def _clashes(connection: Connection) -> Iterator[Clash]:
     latest: dict[Key, Call] = {}
     for call in connection.calls:
         request = call.request
@@ -93,11 +100,16 @@ def _unique(connection: Connection) -> Iterator[Found]:
         latest[key] = call
         if before is None or before.request.id == request.id or before.request.index == request.index:
             continue
-        if not is_active(before, request):
-            continue
         if before.request.session is not request.session or before.principal != call.principal:
             # Two clients in one trace.
             continue
+        if is_active(before, request):
+            yield Clash(before, call, key)
+
+
+def _unique(connection: Connection) -> Iterator[Found]:
+    for before, after, key in _clashes(connection):
+        request = after.request
         answered = before.answer is not None or any(one.index > request.index for one in before.notifications)
         sure = "" if answered else " It has no answer; perhaps nobody waits for one any more."
         yield Found(
@@ -109,7 +121,17 @@ def _unique(connection: Connection) -> Iterator[Found]:
         )
 
 
-def _rises(call: Call) -> Iterator[Found]:
+def _rises(connection: Connection) -> Iterator[Found]:
+    # Where two requests share a token, nobody can tell whose progress it is.
+    shared = {clash.key for clash in _clashes(connection)}
+    for call in connection.calls:
+        if call.notifications:
+            key = key_of(call.asked_by, call.request.meta.get(PROGRESS_TOKEN))
+            if key not in shared:
+                yield from _rises_for(call)
+
+
+def _rises_for(call: Call) -> Iterator[Found]:
     before: Item | None = None
     seen: set[str] = set()
     for item in call.progress:
@@ -198,7 +220,10 @@ def task_of(call: Call) -> Mapping[str, Any] | None:
 
 
 def _after_completion(connection: Connection) -> Iterator[Found]:
+    shared = {clash.key for clash in _clashes(connection)}
     for item, call in _token_uses(connection):
+        if shared and key_of(_OTHER[item.sender], item.params[PROGRESS_TOKEN]) in shared:
+            continue
         if call is None or call.answer is None or call.answer.index >= item.index:
             continue
         answer = call.answer
@@ -290,7 +315,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         FLOW,
         "Each progress notification of a request has a greater value than the one before.",
-        on=calls(),
+        on=each(Connection),
         check=_rises,
     ),
     Rule(
