@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Connection, Item
-from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
+from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.listed import TOOLS, asked, members_of
 from mcpsim.audit.rules.texts import plain
 from mcpsim.audit.words import show
@@ -144,21 +144,23 @@ def _integers(connection: Connection) -> Iterator[Found]:
 
 
 def _rejected(connection: Connection) -> Iterator[Found]:
+    known: set[str] = set()
     told: set[str] = set()
     for request, _, fault in _called(connection):
         name = str(request.params.get("name"))
+        known.add(name)
         if fault and name not in told:
             told.add(name)
-            yield _accepted(request, f"Its annotation is not valid: {fault}")
+            yield _accepted(request, f"Its annotation is not valid: {fault}", SHOULD)
     for call in connection.calls if connection.is_http else ():
         if call.method == "tools/call" and call.era == "modern":
             name = call.request.params.get("name")
-            if isinstance(name, str) and name not in told:
+            if isinstance(name, str) and name not in known:
                 yield from _mirrored_numbers(call.request)
 
 
 def _mirrored_numbers(request: Item) -> Iterator[Found]:
-    """A number with a fraction in a header: no valid annotation can ask for that, whoever told the client."""
+    """A number with a fraction in a header: no valid annotation asks for that, whoever told the client."""
     arguments: Any = request.params.get("arguments")
     if request.exchange is None or not isinstance(arguments, dict):
         return
@@ -170,17 +172,18 @@ def _mirrored_numbers(request: Item) -> Iterator[Found]:
                 request,
                 f"The header {show(name)[1:-1]} repeats a number with a fraction; only integers, strings and "
                 "booleans may be annotated.",
+                NOTE,
             )
             return
 
 
-def _accepted(request: Item, why: str) -> Found:
+def _accepted(request: Item, why: str, level: Level) -> Found:
     return Found(
         request,
         f"The client calls the tool {show(request.params.get('name'))}, which it must leave out on HTTP. It "
         f"probably did not look. {why}",
         hint="Leave the tool out of the list, and log a warning that names it and the reason.",
-        level=SHOULD,
+        level=level,
     )
 
 
