@@ -121,22 +121,22 @@ def _keyed_to_a_code(trace: Trace) -> Iterator[Found]:
         for connection in trace.connections
         if not connection.is_http and (attempt := _attempt(connection)) is not None
     ]
-    fell_back: dict[tuple[str, str | None], list[int]] = {}
+    fell_back: dict[tuple[str, str | None], dict[int, None]] = {}
     for connection, attempt in attempts:
         answer = attempt.answer
         if attempt.initialize is None or answer is None or answer.code is None:
             continue
         if _points_to_legacy(connection, attempt):
-            fell_back.setdefault((connection.client, attempt.client), []).append(answer.code)
+            fell_back.setdefault((connection.client, attempt.client), {})[answer.code] = None
     for connection, attempt in attempts:
         answer = attempt.answer
-        codes = fell_back.get((connection.client, attempt.client), [])
+        codes = fell_back.get((connection.client, attempt.client), {})
         if attempt.left is None or answer is None or answer.code is None or not codes or answer.code in codes:
             continue
         if _points_to_legacy(connection, attempt):
             yield Found(
                 attempt.left,
-                f"The client fell back to initialize after the code {codes[0]}, and gives up after "
+                f"The client fell back to initialize after the code {next(iter(codes))}, and gives up after "
                 f"{show(answer.code)}: the fallback depends on one code.",
                 "Fall back after any error that is not one of the modern protocol, and after silence.",
             )

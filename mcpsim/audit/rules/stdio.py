@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Final
 
 from mcpsim.audit.model import Connection, Item
@@ -20,9 +20,8 @@ PAGES: Final[Mapping[Era, str]] = {"modern": PAGE, "legacy": LEGACY_PAGE}
 EXIT_MS: Final = 10_000
 #: A client that leaves so soon after a line on stderr probably leaves because of it.
 ALARMED_MS: Final = 1_000
-#: How many lines in a row may be pieces of one message that was written over several.
-MAX_PIECES: Final = 2_000
-MAX_BYTES: Final = 1_000_000
+#: How many lines of a connection are looked at for pieces of a message that was written over several.
+MAX_PIECES: Final = 20_000
 
 _TROUBLE: Final = re.compile(
     rb"error|exception|traceback|fatal|panic|fail|abort|segmentation|killed", re.IGNORECASE
@@ -41,41 +40,42 @@ def _lines(connection: Connection) -> Iterator[tuple[Item, bool]]:
     if connection.is_http:
         return
     run: list[Item] = []
+    left = MAX_PIECES
     for item in connection.items:
         foreign = _is_foreign(item)
         if run and (not foreign or item.sender != run[0].sender):
-            yield from _of_run(run)
+            left -= yield from _of_run(run, left)
             run = []
         if foreign:
             run.append(item)
-    yield from _of_run(run)
+    yield from _of_run(run, left)
 
 
-def _of_run(run: list[Item]) -> Iterator[tuple[Item, bool]]:
-    rest = list(reversed(run))
-    while rest:
-        first = rest.pop()
-        pieces = _pieces(first, rest)
-        for _ in range(pieces):
-            rest.pop()
-        yield first, pieces > 0
+def _of_run(run: list[Item], left: int) -> Generator[tuple[Item, bool], None, int]:
+    """The same for lines that follow each other. Returns how many were looked at for pieces."""
+    place = spent = 0
+    while place < len(run):
+        seen, pieces = _pieces(run, place, left - spent)
+        spent += seen
+        yield run[place], pieces > 1
+        place += pieces
+    return spent
 
 
-def _pieces(first: Item, rest: list[Item]) -> int:
-    """How many of the lines that follow make one JSON object with the first, or 0."""
-    opening = (first.raw or b"").strip()
-    if not opening.startswith((b"{", b"[")):
-        return 0
-    text = opening
-    for number, item in enumerate(reversed(rest[-MAX_PIECES:]), start=1):
-        piece = (item.raw or b"").strip()
-        text += b"\n" + piece
-        if len(text) > MAX_BYTES:
-            return 0
-        # A written-out object ends in a line with its last bracket.
-        if piece in (b"}", b"]") and is_json(text):
-            return number
-    return 0
+def _pieces(run: list[Item], place: int, left: int) -> tuple[int, int]:
+    """How many lines were looked at, and how many of them make one JSON object: 1 where the first stands by
+    itself."""
+    depth = 0
+    for end in range(place, min(len(run), place + left)):
+        line = (run[end].raw or b"").strip()
+        if end == place and not line.startswith((b"{", b"[")):
+            return 1, 1
+        depth += line.count(b"{") + line.count(b"[") - line.count(b"}") - line.count(b"]")
+        if depth <= 0:
+            text = b"\n".join(item.raw or b"" for item in run[place : end + 1])
+            whole = end > place and is_json(text)
+            return end + 1 - place, end + 1 - place if whole else 1
+    return min(len(run) - place, left), 1
 
 
 def _foreign(connection: Connection, sender: str) -> Iterator[Found]:

@@ -234,33 +234,22 @@ def _names_its_versions(connection: Connection) -> Iterator[Found]:
 
 
 def _remembers(connection: Connection) -> Iterator[Found]:
-    legacy_since: Item | None = None
+    probed = legacy = False
     for item in connection.items:
-        if item.kind == "event":
-            legacy_since = None
-        elif item.kind == "response" and item.method == "initialize":
-            legacy_since = item
-        elif item.kind in ("error", "empty") and item.sender == "server" and legacy_since is not None:
-            # Where something fails, the client may well find out anew.
-            legacy_since = None
-        elif legacy_since is not None and item.kind == "request" and item.method == DISCOVER:
-            if _probed_before(connection, legacy_since):
-                yield Found(
-                    item,
-                    "The client asks once more which era the server is of, after it found out that it is "
-                    "legacy.",
-                    "Remember the era as long as the server process lives, or for the origin.",
-                )
-            return
-
-
-def _probed_before(connection: Connection, until: Item) -> bool:
-    for item in connection.items:
-        if item is until:
-            return False
         if item.kind == "error" and item.method == DISCOVER and item.code not in RECOGNISED_MODERN_ERRORS:
-            return True
-    return False
+            probed = True
+        elif item.kind == "response" and item.method == "initialize":
+            legacy = probed
+        elif item.kind in ("event", "error", "empty") and (item.kind == "event" or item.sender == "server"):
+            # Where something fails, the client may well find out anew.
+            legacy = False
+        elif legacy and item.kind == "request" and item.method == DISCOVER:
+            yield Found(
+                item,
+                "The client asks once more which era the server is of, after it found out that it is legacy.",
+                "Remember the era as long as the server process lives, or for the origin.",
+            )
+            return
 
 
 VERSIONING: Final[tuple[Rule, ...]] = (
