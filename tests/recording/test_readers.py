@@ -506,7 +506,54 @@ def test_a_visit_and_a_preflight_are_not_mcp() -> None:
     assert trace.notes[0] == "2 entries of the file are not MCP: left out."
 
 
+def test_the_older_transport_is_left_out_and_said() -> None:
+    endpoint = "event: endpoint\ndata: /messages?session_id=hush\n\nevent: message\ndata: {}\n\n"
+    stream = har_entry(answer=endpoint, kind="text/event-stream", url="https://old.example/sse")
+    stream["request"] |= {"method": "GET", "postData": {}}
+    posted = har_entry(
+        answer="Accepted", url="https://old.example/messages?session_id=hush", kind="text/plain"
+    )
+    trace = read(har_of(stream, posted, har_entry(answer="{}", at=1)))
+    assert {where for _, where in trace.rows} == {"entry 3"}
+    assert any("old.example/sse, old.example/messages were left out." in note for note in trace.notes)
+
+
 # Logs.
+
+
+def test_a_long_file_is_told_as_a_short_one_is() -> None:
+    for name in TALKS:
+        # One JSON value is not longer by being there twice, and a recording has one header.
+        if not name.endswith(".json") and name != "saved.jsonl":
+            assert read_trace(sample(name) * 30).format == FILES[name]
+
+
+def test_what_a_server_prints_into_a_log_does_not_hide_whose_log_it_is() -> None:
+    trace = read_trace(sample("claude-desktop.log") + sample("json-rpc.jsonl") * 3)
+    assert trace.format == "claude-desktop"
+    assert len(trace.rows) == 20
+    # A message that quotes a log is none.
+    quoted = json.dumps({"jsonrpc": "2.0", "method": "a/b", "params": ["x] Message from client: {}"]})
+    assert read(quoted + "\n" + line(id=1, method="tools/list")).format == "json-rpc"
+
+
+def test_a_message_as_one_member_of_a_line() -> None:
+    trace = read(
+        "".join(
+            json.dumps(
+                {"timestamp": f"2026-01-01T00:00:0{at}Z", "direction": way, "payload": json.loads(one)}
+            )
+            + "\n"
+            for at, (way, one) in enumerate(
+                [("client_to_server", line(id=1, method="ping")), ("server_to_client", line(id=1, result={}))]
+            )
+        )
+    )
+    assert trace.format == "json-rpc"
+    assert [row for row, _ in trace.rows] == [
+        {"from": "client", "t_ms": 0, "message": {"jsonrpc": "2.0", "id": 1, "method": "ping"}},
+        {"from": "server", "t_ms": 1000, "message": {"jsonrpc": "2.0", "id": 1, "result": {}}},
+    ]
 
 
 def test_each_start_of_a_server_is_a_connection() -> None:

@@ -4,6 +4,7 @@ otherwise as the text itself."""
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.errors import MalformedMessage, RecordingError
@@ -39,24 +40,6 @@ def body_of(data: bytes) -> Body:
         return Body({"raw_b64": base64.b64encode(data).decode("ascii")}, None)
 
 
-def message_of(data: bytes) -> Body:
-    """Read a text of a log that should be a message. A log may have cut it off, so what is no JSON proves
-    nothing about who sent it.
-
-    Raises:
-        RecordingError: it is no JSON, or no message. The text says why, without saying where.
-    """
-    # First the reader that says no at once: a log may have many lines that are no messages.
-    try:
-        value = lines.read_value(data, 0)
-    except RecordingError as error:
-        raise RecordingError(str(error).replace("Line 0", "It", 1)) from None
-    if not is_jsonrpc(value):
-        raise RecordingError("It is JSON, but no JSON-RPC message.")
-    clean = _clean(data)
-    return Body({"raw": data.decode("utf-8")} if clean is None else {"message": clean}, value)
-
-
 def is_jsonrpc(value: Any) -> bool:
     """Whether a JSON value is meant as a message of JSON-RPC, or as an array of such messages."""
     if isinstance(value, list):
@@ -71,6 +54,27 @@ def _is_message(value: Any) -> bool:
     return "jsonrpc" in members or (
         "id" in members and any(name in members for name in ("method", "result", "error"))
     )
+
+
+def message_of(data: bytes, *, is_message: Callable[[Any], bool] = is_jsonrpc) -> Body:
+    """Read a text of a log that should be a message. A log may have cut it off, so what is no JSON proves
+    nothing about who sent it.
+
+    Args:
+        is_message: says whether a JSON value is what should be there.
+
+    Raises:
+        RecordingError: it is no JSON, or no message. The text says why, without saying where.
+    """
+    # First the reader that says no at once: a log may have many lines that are no messages.
+    try:
+        value = lines.read_value(data, 0)
+    except RecordingError as error:
+        raise RecordingError(str(error).replace("Line 0", "It", 1)) from None
+    if not is_message(value):
+        raise RecordingError("It is JSON, but no JSON-RPC message.")
+    clean = _clean(data)
+    return Body({"raw": data.decode("utf-8")} if clean is None else {"message": clean}, value)
 
 
 def _clean(data: bytes) -> Any:

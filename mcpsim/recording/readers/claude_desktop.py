@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcpsim.recording.readers.host_logs import Logged, add_logged
+from mcpsim.recording.readers.host_logs import Logged, add_logged, claims_of
 from mcpsim.recording.readers.model import Format, Found
 from mcpsim.recording.readers.source import Source
 
@@ -34,7 +34,7 @@ _MARK: Final = re.compile(rb"(?:^|\] ?)Message from (?:client|server): [\[{]")
 
 
 def _claims(source: Source) -> int:
-    return sum(_MARK.search(line, 0, 500) is not None for _, line in source.lines)
+    return claims_of(source, lambda line: _MARK.search(line, 0, 500))
 
 
 def _logged(source: Source) -> Iterator[Logged]:

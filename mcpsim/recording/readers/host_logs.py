@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.errors import RecordingError
 from mcpsim.recording.readers.bodies import message_of
 from mcpsim.recording.readers.directions import Side
 from mcpsim.recording.readers.log_lines import several, where
 from mcpsim.recording.readers.model import Found
+from mcpsim.recording.readers.source import Source, begins_as_object
 from mcpsim.recording.readers.times import Clock, stamp_ms
+
+# Nothing but the one program writes lines like these; what else is in a log may be anything, also messages
+# that a server printed once more.
+WEIGHT: Final = 10
+
+
+def claims_of(source: Source, is_line: Callable[[bytes], object]) -> int:
+    """How much the lines of a host's log count when the format of a file is told. Within JSON such a line is
+    a text in a message."""
+    return WEIGHT * sum(bool(is_line(line)) for _, line in source.lines if not begins_as_object(line))
 
 
 class Logged(NamedTuple):

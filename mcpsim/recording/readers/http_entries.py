@@ -48,6 +48,7 @@ _SECRETS: Final = {
 }
 # What HTTP/2 has for the first line of a request.
 _PSEUDO: Final = ":"
+_WAS: Final = ("was", "were")
 _BODILESS: Final = frozenset({202, 204, 205, 304})
 
 
@@ -99,7 +100,7 @@ class _Row(NamedTuple):
 
 def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
     """Add the rows of those entries that are MCP, in the order of their times."""
-    ours = _addresses(entries)
+    ours, older = _addresses(entries), _older_transport(entries)
     several_servers = len(ours) > 1
     secrets = _Secrets()
     rows: list[_Row] = []
@@ -107,6 +108,8 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
     streams = False
     for number, entry in enumerate(entries, start=1):
         address = _address(entry.url)
+        if address in older:
+            continue
         if address not in ours or not _can_be(entry):
             left_out += 1
             continue
@@ -125,6 +128,11 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
         found.note(
             several(left_out, "entry of the file is not MCP", "entries of the file are not MCP")
             + ": left out."
+        )
+    if older:
+        found.note(
+            "HTTP+SSE, the transport of the first revision, is not read: "
+            f"{', '.join(older)} {_WAS[len(older) > 1]} left out."
         )
     if streams:
         found.note(
@@ -146,6 +154,30 @@ def _can_be(entry: HttpEntry) -> bool:
     if entry.method == "GET" and "text/html" in (entry.headers.get("accept") or ""):
         return False
     return entry.method in _HTTP_METHODS
+
+
+def _older_transport(entries: Sequence[HttpEntry]) -> dict[str, None]:
+    """The addresses of the transport that Streamable HTTP replaced: a stream whose first event names the
+    address for requests, and that address. There answers come in another exchange than their requests."""
+    found: dict[str, None] = {}
+    for entry in entries:
+        if entry.method != "GET" or not entry.response or _kind(entry) != EVENT_STREAM_TYPE:
+            continue
+        first = next(_BLANK_LINE.finditer(entry.response), None)
+        events = SseReader().feed(entry.response[: first.end()] if first else entry.response)
+        event = events[0] if events else None
+        if isinstance(event, SseEvent) and event.event == "endpoint":
+            stream = _address(entry.url)
+            endpoint = event.data.decode("utf-8", "replace")
+            host = stream.partition("/")[0]
+            found[stream] = None
+            found[_address(endpoint if "://" in endpoint else f"{host}/{endpoint.lstrip('/')}")] = None
+    return found
+
+
+def _kind(entry: HttpEntry) -> str:
+    """The type of the response's body."""
+    return (entry.response_headers.get("content-type") or "").split(";")[0].strip().lower()
 
 
 def _address(url: str) -> str:
@@ -238,7 +270,7 @@ def _rows(entry: HttpEntry, common: dict[str, Any], secrets: _Secrets, found: Fo
 def _response(
     entry: HttpEntry, head: dict[str, Any], answered: float, ended: float, timed: bool, found: Found
 ) -> Iterator[_Row]:
-    kind = (entry.response_headers.get("content-type") or "").split(";")[0].strip().lower()
+    kind = _kind(entry)
     if entry.response is None:
         if entry.status in _BODILESS or (kind not in (JSON_TYPE, EVENT_STREAM_TYPE) and entry.status >= 300):
             yield _Row(ended, timed, head, entry.where)

@@ -18,7 +18,7 @@ NAME: Final = "interchange"
 
 def _claims(source: Source) -> int:
     if source.document is NOT_JSON:
-        return sum(map(_is_row, source.sample))
+        return source.objects(_is_row)
     return sum(map(_is_row, _entries(source)))
 
 

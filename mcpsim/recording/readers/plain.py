@@ -4,7 +4,8 @@ Known signs are arrows (`->`, `<-`, `>>>`, `<<<`), words (`send`, `recv`, `out`,
 `from server`, `c2s`). A name says who sent the message. An arrow or a word does not, as long as it is not
 known whose log it is: that is told by the messages whose method only one side may send.
 
-The same for messages that were written over several lines, and for a file that is one array of messages.
+The same for messages that were written over several lines, for a file that is one array of messages, and for
+lines that are objects with the message as one member beside others, such as `direction` and `timestamp`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 from mcpsim.errors import RecordingError
 from mcpsim.recording.readers.bodies import Body, is_jsonrpc, message_of
 from mcpsim.recording.readers.directions import OTHER, Directions, Side, sender_of
-from mcpsim.recording.readers.log_lines import several, split_at_message, where
+from mcpsim.recording.readers.log_lines import MAX_PREFIX, several, split_at_message, where
 from mcpsim.recording.readers.model import Format, Found
 from mcpsim.recording.readers.source import NOT_JSON, Source, shown
 from mcpsim.recording.readers.times import Clock, stamp_ms
@@ -25,7 +26,7 @@ NAME: Final = "json-rpc"
 
 _CLIENT: Final = r"(?:client|c|editor|host)"
 _SERVER: Final = r"(?:server|s)"
-_TO: Final = r"\s*(?:-+>|=+>|→|2|to)\s*"
+_TO: Final = r"[\s_-]*(?:-+>|=+>|→|2|to)[\s_-]*"
 _FLAGS: Final = re.IGNORECASE | re.ASCII
 # The first that is found says it.
 _NAMED: Final[Sequence[tuple[re.Pattern[str], Side]]] = (
@@ -57,10 +58,10 @@ def _claims(source: Source) -> int:
     if source.document is not NOT_JSON:
         several = _array(source)
         return sum(map(is_jsonrpc, several)) if several else int(is_jsonrpc(source.document))
-    found = sum(map(is_jsonrpc, source.sample))
-    if not found:
-        found = sum(b'"jsonrpc"' in line for _, line in source.lines)
-    return found
+    # With something before them, messages are what any log has: a known one is the better guess.
+    return source.objects(lambda value: _message_in(value) is not None) or int(
+        any(b'"jsonrpc"' in line for _, line in source.lines)
+    )
 
 
 def _array(source: Source) -> list[Any]:
@@ -68,6 +69,18 @@ def _array(source: Source) -> list[Any]:
     would hold nothing else."""
     document = source.document
     return cast("list[Any]", document) if isinstance(document, list) else []
+
+
+def _message_in(value: Any) -> tuple[str, Any] | None:
+    """The message of a line, and what stands beside it as a text. A message alone has nothing beside it."""
+    if is_jsonrpc(value):
+        return "", value
+    members = cast("dict[str, Any]", value).items() if isinstance(value, dict) else ()
+    inner = [one for _, one in members if is_jsonrpc(one)]
+    if len(inner) != 1:
+        return None
+    beside = " ".join(f"{name} {one}" for name, one in members if isinstance(one, str))
+    return beside[:MAX_PREFIX], inner[0]
 
 
 def _read(source: Source, found: Found) -> None:
@@ -108,11 +121,16 @@ def _messages(source: Source, found: Found, *, several_lines: bool) -> Iterator[
         if split is None:
             found.skip(where(number), f"There is no JSON-RPC message in {shown(text)}.")
             continue
-        prefix, body = split
+        prefix, text = split
         try:
-            yield _Line(where(number), prefix, message_of(body))
+            body = message_of(text, is_message=lambda value: _message_in(value) is not None)
         except RecordingError as error:
             found.skip(where(number), str(error))
+            continue
+        beside = _message_in(body.value)
+        if beside is not None and beside[1] is not body.value:
+            prefix, body = beside[0], Body({"message": beside[1]}, beside[1])
+        yield _Line(where(number), prefix, body)
 
 
 def _sign(prefix: str) -> str:

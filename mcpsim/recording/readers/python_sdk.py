@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 from mcpsim.errors import RecordingError
 from mcpsim.recording.lines import write_line
 from mcpsim.recording.readers.directions import Side
-from mcpsim.recording.readers.host_logs import Logged, add_logged
+from mcpsim.recording.readers.host_logs import Logged, add_logged, claims_of
 from mcpsim.recording.readers.log_lines import where
 from mcpsim.recording.readers.model import Format, Found
 from mcpsim.recording.readers.python_values import NotPython, read_bytes_literal, read_repr
@@ -57,13 +57,18 @@ class _Line(NamedTuple):
 
 
 def _claims(source: Source) -> int:
-    return sum(1 for _ in _lines(source))
+    return claims_of(source, _marked)
+
+
+def _marked(line: bytes) -> re.Match[bytes] | None:
+    match = _MARK.search(line, 0, _FURTHEST)
+    return match if match is not None and _VALUE.match(line, match.end()) else None
 
 
 def _lines(source: Source) -> Iterator[_Line]:
     for number, line in source.lines:
-        match = _MARK.search(line, 0, _FURTHEST)
-        if match is not None and _VALUE.match(line, match.end()):
+        match = _marked(line)
+        if match is not None:
             stamp = line[: match.start()].decode("utf-8", "replace")
             yield _Line(number, _MARKS[match[0].decode()], stamp, line[match.end() :].strip())
 

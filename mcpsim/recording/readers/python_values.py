@@ -103,6 +103,8 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def _literal(text: str) -> Any:
+    if "\\" not in text and text[0] != "b":
+        return text[1:-1]
     try:
         # One literal of a string: there is nothing in it to nest, and nothing to run.
         return ast.literal_eval(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
@@ -61,19 +62,23 @@ class Source:
             return NOT_JSON
 
     @cached_property
-    def sample(self) -> list[dict[str, Any]]:
-        """The first objects among the lines, parsed."""
+    def object_lines(self) -> list[tuple[int, bytes]]:
+        """The lines that begin as an object of JSON."""
+        return [(number, line) for number, line in self.lines if begins_as_object(line)]
+
+    @cached_property
+    def _sample(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        tried = 0
-        for number, line in self.lines:
-            if line.lstrip()[:1] != b"{":
-                continue
-            tried += 1
+        for number, line in self.object_lines[:SAMPLE]:
             with suppress(RecordingError):
                 found.append(lines.read_line(line, number))
-            if tried >= SAMPLE:
-                break
         return found
+
+    def objects(self, fits: Callable[[dict[str, Any]], bool]) -> int:
+        """How many of the lines are such objects, estimated from the first of them."""
+        fitting = sum(map(fits, self._sample))
+        total = len(self.object_lines)
+        return -(-fitting * total // min(total, SAMPLE)) if fitting else 0
 
     @cached_property
     def blocks(self) -> list[tuple[int, bytes]]:
@@ -85,6 +90,11 @@ class Source:
                 found.append((number, []))
             found[-1][1].append(line)
         return [(number, b"\n".join(block)) for number, block in found]
+
+
+def begins_as_object(line: bytes) -> bool:
+    """Whether a line begins as an object of JSON does."""
+    return line.lstrip()[:1] == b"{"
 
 
 def shown(text: bytes) -> str:

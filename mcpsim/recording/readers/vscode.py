@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mcpsim.recording.readers.directions import Side
-from mcpsim.recording.readers.host_logs import Logged, add_logged
+from mcpsim.recording.readers.host_logs import Logged, add_logged, claims_of
 from mcpsim.recording.readers.model import Format, Found
 from mcpsim.recording.readers.source import Source
 
@@ -35,10 +35,7 @@ _MARKS: Final = tuple(b"[" + what + b"] " for what in _SIDES)
 
 
 def _claims(source: Source) -> int:
-    return sum(
-        any(mark in line[:100] for mark in _MARKS) and _LINE.match(line) is not None
-        for _, line in source.lines
-    )
+    return claims_of(source, lambda line: any(mark in line[:100] for mark in _MARKS) and _LINE.match(line))
 
 
 def _logged(source: Source) -> Iterator[Logged]:
