@@ -58,6 +58,8 @@ def missing_types(headers: Headers, wanted: tuple[str, ...]) -> tuple[list[str],
 
 def accept_fault(item: Item, headers: Headers, wanted: tuple[str, ...]) -> Iterator[Found]:
     """What is wrong with the `Accept` header of a request that must list these types."""
+    if headers.get("Accept") == ", ".join(wanted):
+        return
     missing, by_range = missing_types(headers, wanted)
     if not missing:
         return

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-from mcpsim.audit.model import Call, Connection, Exchange, Item, Trace
+from mcpsim.audit.model import Call, Connection, Exchange, Item, Trace, Walk
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Difference, difference
 from mcpsim.audit.rules.http_metadata import problems_of
-from mcpsim.audit.rules.listed import TOOLS, asked
+from mcpsim.audit.rules.listed import TOOLS, asked, members_of
 from mcpsim.audit.words import show
 from mcpsim.errors import HEADER_MISMATCH, ParameterHeaderError
 from mcpsim.recording.interchange import INTERMEDIARIES
@@ -49,9 +49,9 @@ class Carried(NamedTuple):
     certain: tuple[ParameterHeader, ...] | None
 
 
-def _annotated(definition: Mapping[str, Any] | None) -> tuple[ParameterHeader, ...]:
+def _annotated(definition: Mapping[str, Any]) -> tuple[ParameterHeader, ...]:
     try:
-        return () if definition is None else annotations(definition.get("inputSchema"))
+        return annotations(definition.get("inputSchema"))
     except ParameterHeaderError:
         # A client leaves the tool out; what its headers would have to be is not defined.
         return ()
@@ -63,8 +63,10 @@ def _arguments(item: Item) -> Mapping[str, Any]:
 
 
 def carried(connection: Connection) -> Iterator[Carried]:
-    if not connection.is_http or not connection.walks:
+    """The calls of tools over HTTP, where the server wants any argument of any tool in a header."""
+    if not connection.is_http or not any(_wants_headers(walk) for walk in connection.walks):
         return
+    annotated = _Annotated()
     for one in asked(connection, TOOLS, _CALL):
         item = one.call.request
         exchange = posted(item)
@@ -81,9 +83,32 @@ def carried(connection: Connection) -> Iterator[Carried]:
             one.call,
             exchange.headers,
             _arguments(item),
-            _annotated(known),
-            None if certain is None else _annotated(certain),
+            annotated.of(known),
+            None if certain is None else annotated.of(certain),
         )
+
+
+def _wants_headers(walk: Walk) -> bool:
+    if walk.method != TOOLS.method:
+        return False
+    return any(
+        bool(_annotated(tool)) for call in walk.calls for tool in members_of(call.result, TOOLS.member)
+    )
+
+
+class _Annotated:
+    """The annotated arguments of tools; each definition is read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[ParameterHeader, ...]] = {}
+
+    def of(self, definition: Mapping[str, Any] | None) -> tuple[ParameterHeader, ...]:
+        if definition is None:
+            return ()
+        key = id(definition)
+        if key not in self._read:
+            self._read[key] = _annotated(definition)
+        return self._read[key]
 
 
 def _text(value: Any) -> str | None:
