@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mcpsim.audit.model import Connection, Item, Side
+from mcpsim.audit.model import Connection, Item, Side, Trace
 
 #: Longer than this, in milliseconds, nothing is on its way.
-ON_ITS_WAY_MS: Final = 10_000.0
+ON_ITS_WAY_MS: Final = 3_000.0
 #: Longer than this, in milliseconds, a program does not leave unread what has arrived.
 UNREAD_MS: Final = 1_000.0
 
@@ -90,3 +90,15 @@ def burst(items: Iterable[Item], count: int, window_ms: float) -> Item | None:
         if len(recent) >= count:
             return item
     return None
+
+
+def ways(trace: Trace) -> Iterator[tuple[Connection, ...]]:
+    """The connections between the same two parties: a pipe is one, HTTP may be many of one client."""
+    over_http: dict[str, list[Connection]] = {}
+    for connection in trace.connections:
+        if connection.is_http:
+            over_http.setdefault(connection.hop, []).append(connection)
+        else:
+            yield (connection,)
+    for several in over_http.values():
+        yield tuple(several)

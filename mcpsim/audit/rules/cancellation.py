@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Trace
-from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, is_later_by
+from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, is_later_by, ways
 from mcpsim.audit.rule import (
     ALL,
     LEGACY,
@@ -59,30 +59,29 @@ def _names_nothing(trace: Trace) -> Iterator[Found]:
         for call in connection.calls
         if call.request.disturbed
     }
-    for connection in trace.connections:
-        yield from _names_nothing_on(connection, lost if connection.hop else ())
+    for way in ways(trace):
+        yield from _names_nothing_on(way, lost if way[0].hop else ())
 
 
-def _names_nothing_on(connection: Connection, lost: Collection[Key | None]) -> Iterator[Found]:
+def _names_nothing_on(way: tuple[Connection, ...], lost: Collection[Key | None]) -> Iterator[Found]:
     cancels = [
         cancel
+        for connection in way
         for cancel in cancellations(connection)
         if named(cancel) is None and key_of(cancel.sender, cancel.params.get("requestId")) is not None
     ]
-    if not cancels or connection.began_late:
+    if not cancels or any(connection.began_late for connection in way):
         return
-    asked = {key_of(call.asked_by, call.request.id): call for call in connection.calls}
+    asked = _asked_on(way)
     for cancel in cancels:
         modern = cancel.era == "modern"
         # Without the handshake, the trace began later than the session.
         if (modern and cancel.sender == "server") or (not modern and cancel.session is None):
             continue
         id = cancel.params["requestId"]
-        same = asked.get(key_of(cancel.sender, id))
-        # A server's request and its cancellation may overtake each other on two HTTP streams.
-        if same is not None and connection.is_http and cancel.sender == "server":
-            continue
-        if key_of(cancel.sender, id) in lost:
+        key = key_of(cancel.sender, id)
+        # Over HTTP the request may be on another connection, and even come later.
+        if key in lost or (cancel.is_http and key in asked):
             continue
         yield Found(
             cancel,
@@ -90,6 +89,11 @@ def _names_nothing_on(connection: Connection, lost: Collection[Key | None]) -> I
             " here.",
             hint=_likely(cancel, id, asked),
         )
+
+
+def _asked_on(way: Iterable[Connection]) -> dict[Key | None, Call]:
+    """The last request with each id."""
+    return {key_of(call.asked_by, call.request.id): call for one in way for call in one.calls}
 
 
 def _likely(cancel: Item, id: object, asked: Mapping[Key | None, Call]) -> str:
@@ -202,29 +206,34 @@ def _without_id(cancel: Item) -> Iterator[Found]:
         )
 
 
-def _by_server(connection: Connection) -> Iterator[Found]:
+def _by_server(trace: Trace) -> Iterator[Found]:
+    for way in ways(trace):
+        yield from _by_server_on(way)
+
+
+def _by_server_on(way: tuple[Connection, ...]) -> Iterator[Found]:
     cancels = [
-        cancel for cancel in cancellations(connection) if cancel.sender == "server" and cancel.era == "modern"
+        cancel
+        for connection in way
+        for cancel in cancellations(connection)
+        if cancel.sender == "server" and cancel.era == "modern"
     ]
     if not cancels:
         return
-    asked = {key_of(call.asked_by, call.request.id): call for call in connection.calls}
+    asked = _asked_on(way)
     for cancel in cancels:
-        if cancel.call is not None and cancel.call.method == LISTEN:
-            continue
         id = cancel.params.get("requestId")
-        call = asked.get(key_of("client", id))
-        if call is None and connection.began_late:
+        call = cancel.call or asked.get(key_of("client", id))
+        if call is not None and call.method == LISTEN:
             continue
-        what = (
-            f"which is `{show(call.method)[1:-1]}`"
-            if call is not None
-            else "which is no request of the client"
-        )
+        if call is None and cancel.connection.began_late:
+            continue
+        is_other = call is not None and call.asked_by == "client"
+        what = f"which is `{show(call.method)[1:-1]}`" if call is not None and is_other else ""
         yield Found(
             cancel,
-            f"The {cancel.party} cancels {show(id)}, {what}. A server sends this only to end a subscription,"
-            " with the id of its `subscriptions/listen`.",
+            f"The {cancel.party} cancels {show(id)}, {what or 'which is no request of the client'}. A server"
+            " sends this only to end a subscription, with the id of its `subscriptions/listen`.",
             hint="Answer a request that fails with an error.",
         )
 
@@ -267,7 +276,7 @@ CANCELLATION: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": BEHAVIOR["modern"]},
         "A server sends a cancellation only to end a subscription, and names its `subscriptions/listen`.",
-        on=each(Connection),
+        on=each(Trace),
         check=_by_server,
     ),
     Rule(

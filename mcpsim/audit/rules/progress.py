@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import Key, key_of
-from mcpsim.audit.model import Call, Connection, Item, Side
-from mcpsim.audit.order import ON_ITS_WAY_MS, burst, is_later_by, is_one_stream
+from mcpsim.audit.model import Call, Connection, Item, Side, Trace
+from mcpsim.audit.order import ON_ITS_WAY_MS, burst, is_later_by, is_one_stream, ways
 from mcpsim.audit.rule import (
     ALL,
     MUST,
@@ -103,6 +103,10 @@ def _clashes(connection: Connection) -> Iterator[Clash]:
         if before.request.session is not request.session or before.principal != call.principal:
             # Two clients in one trace.
             continue
+        closed = connection.closed
+        if closed is not None and before.request.index < closed.index < request.index:
+            # The server was started again in between.
+            continue
         if is_active(before, request):
             yield Clash(before, call, key)
 
@@ -187,18 +191,30 @@ def _token_uses(connection: Connection) -> Iterator[tuple[Item, Call | None]]:
             yield item, next(same, None) or tokens.get(key)
 
 
-def _unknown_token(connection: Connection) -> Iterator[Found]:
-    if connection.began_late:
-        return
-    unknown = [item for item, call in _token_uses(connection) if call is None]
+def _unknown_token(trace: Trace) -> Iterator[Found]:
+    for way in ways(trace):
+        if not any(connection.began_late for connection in way):
+            yield from _unknown_token_on(way)
+
+
+def _unknown_token_on(way: tuple[Connection, ...]) -> Iterator[Found]:
+    unknown = [item for connection in way for item, call in _token_uses(connection) if call is None]
     if not unknown:
         return
-    given = {key_of(call.asked_by, call.request.meta.get(PROGRESS_TOKEN)) for call in connection.calls}
+    given = {
+        key_of(call.asked_by, call.request.meta.get(PROGRESS_TOKEN))
+        for connection in way
+        for call in connection.calls
+    }
     for item in unknown:
         token = item.params[PROGRESS_TOKEN]
+        other: Side = _OTHER[item.sender]
+        # Without the handshake, the trace began later than the session.
         if item.era == "legacy" and item.session is None:
             continue
-        other: Side = _OTHER[item.sender]
+        # Over HTTP the request may be on another connection.
+        if item.is_http and key_of(other, token) in given:
+            continue
         twin: object = str(token) if not isinstance(token, str) else None
         if isinstance(token, str) and token.isdecimal() and len(token) < 16:
             twin = int(token)
@@ -335,7 +351,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "Progress is reported only for a token that a request has brought.",
-        on=each(Connection),
+        on=each(Trace),
         check=_unknown_token,
     ),
     Rule(

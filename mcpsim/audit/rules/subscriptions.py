@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from mcpsim.audit.building import Key, key_of
-from mcpsim.audit.model import Call, Connection, Item, Subscription
+from mcpsim.audit.model import Call, Connection, Item, Subscription, Trace
+from mcpsim.audit.order import ways
 from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, each, results
 from mcpsim.audit.words import show
 from mcpsim.messages.meta import SUBSCRIPTION_ID
@@ -120,13 +121,29 @@ def stream_of(item: Item) -> Call | None:
     return calls[0] if len(calls) == 1 and calls[0].method == LISTEN else None
 
 
-def _unasked(connection: Connection) -> Iterator[Found]:
-    for item, now in _deliveries(connection):
-        if item.method not in CHANGES:
-            continue
-        found = _of_named(item, now) if SUBSCRIPTION_ID in item.meta else _of_bare(item, now)
-        if found is not None:
-            yield found
+def _unasked(trace: Trace) -> Iterator[Found]:
+    for way in ways(trace):
+        # Over HTTP a subscription may be on another connection.
+        wanted = _wanted_on(way) if len(way) > 1 else frozenset[str]()
+        for connection in way:
+            for item, now in _deliveries(connection):
+                if item.method not in CHANGES:
+                    continue
+                if SUBSCRIPTION_ID in item.meta:
+                    found = _of_named(item, now)
+                else:
+                    found = None if item.method in wanted else _of_bare(item, now)
+                if found is not None:
+                    yield found
+
+
+def _wanted_on(way: tuple[Connection, ...]) -> frozenset[str]:
+    """The kinds of change that any subscription asks for."""
+    filters = [filter_of(one.call.request) for connection in way for one in connection.subscriptions]
+    if None in filters:
+        return CHANGES
+    uris = {RESOURCE_UPDATED for one in filters if one is not None and one.uris}
+    return frozenset(uris).union(*(one.methods for one in filters if one is not None))
 
 
 def _of_named(item: Item, now: _Open) -> Found | None:
@@ -229,13 +246,16 @@ def _foreign_id(connection: Connection) -> Iterator[Found]:
 
 
 def _result_id(item: Item) -> Iterator[Found]:
-    if SUBSCRIPTION_ID not in item.meta or item.call is None:
+    if item.call is None:
         return
-    id = item.meta[SUBSCRIPTION_ID]
-    if key_of("client", id) != key_of("client", item.id):
+    id = item.meta.get(SUBSCRIPTION_ID)
+    if SUBSCRIPTION_ID not in item.meta or key_of("client", id) != key_of("client", item.id):
+        what = (
+            f"names the subscription {show(id)}" if SUBSCRIPTION_ID in item.meta else "names no subscription"
+        )
         yield Found(
             item,
-            f"This result ends the request {show(item.id)} and names the subscription {show(id)}.",
+            f"This result ends the request {show(item.id)} and {what}.",
             hint=f"Put {show(item.id)} into `_meta` under `{SUBSCRIPTION_ID}`.",
         )
 
@@ -268,7 +288,7 @@ SUBSCRIPTIONS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/patterns/subscriptions#opening-a-stream"},
         "A server tells of a change only where a subscription has asked for that kind.",
-        on=each(Connection),
+        on=each(Trace),
         check=_unasked,
     ),
     Rule(
