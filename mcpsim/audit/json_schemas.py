@@ -174,11 +174,13 @@ def references_outside(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _fault(schema: Mapping[str, Any]) -> str | None:
+    import jsonschema
     import jsonschema.exceptions
 
     kind = _dialect_of(schema)
     try:
-        kind.check_schema(schema)
+        # No formats: they would have it that a regular expression is one of Python.
+        kind.check_schema(schema, format_checker=jsonschema.FormatChecker(formats=()))
     except jsonschema.exceptions.SchemaError as error:
         where = ".".join(map(str, error.absolute_path))
         return f"{where}: {error.message}" if where else error.message

@@ -12,9 +12,17 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.json_schemas import Misfit, NotJudged, Schemas
 from mcpsim.audit.model import Call, Connection, Item
-from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, results
+from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, errors, results
 from mcpsim.audit.rules.listed import TOOLS, Asked, Listing, asked, is_complete
-from mcpsim.audit.rules.texts import LONGEST, blocks_of, error_text, names_missing, plain, texts_of
+from mcpsim.audit.rules.texts import (
+    LONGEST,
+    blocks_of,
+    error_text,
+    names_missing,
+    plain,
+    says_internal,
+    texts_of,
+)
 from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.revisions import (
@@ -22,7 +30,7 @@ from mcpsim.eras.revisions import (
     EMBEDDING_NEEDS_RESOURCES_REVISIONS,
     TOOL_NAME_RULES_REVISIONS,
 )
-from mcpsim.errors import INVALID_PARAMS
+from mcpsim.errors import ERROR_CODES, INTERNAL_ERROR, INVALID_PARAMS, RESERVED_CODES
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 
 _ERRORS: Final[Mapping[Any, str]] = {
@@ -65,6 +73,33 @@ def _unknown_tool(connection: Connection) -> Iterator[Found]:
             f"There is no tool {show(name)} ({why}), and the server answers with a tool error. The text has "
             f"unknown tools among the protocol errors: {INVALID_PARAMS} in its example.",
             hint="Answer with a JSON-RPC error. A client does well to cope with both.",
+        )
+
+
+def _unknown_code(item: Item) -> Iterator[Found]:
+    text = error_text(item)
+    if item.code != INVALID_PARAMS and _NO_SUCH.search(text):
+        yield Found(
+            item,
+            f"The error {show(text)} has the code {item.code}; for an unknown tool the example of the text has "
+            f"{INVALID_PARAMS}.",
+            hint="The method tools/call is there: it is its parameter that is wrong.",
+        )
+
+
+def _failure(item: Item) -> Iterator[Found]:
+    text = error_text(item)
+    if item.code is None or _NO_SUCH.search(text) or item.code in RESERVED_CODES:
+        return
+    if item.call is not None and item.call.cancelled is not None:
+        return
+    is_protocol = item.code in ERROR_CODES and item.code != INTERNAL_ERROR
+    if not is_protocol and not says_internal(item):
+        yield Found(
+            item,
+            f"A call of a tool is answered by the error {item.code}, {show(text)}. If that comes from the "
+            "tool, it should be a result with isError: true; a model may never see the error.",
+            hint="Keep errors for what is wrong with the request, and for failures of the server itself.",
         )
 
 
@@ -249,5 +284,25 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         "A server that embeds resources in results of tools has the resources capability.",
         on=results("tools/call"),
         check=_embedded,
+    ),
+    Rule(
+        "unknown-tool-has-its-code",
+        NOTE,
+        "server",
+        ALL,
+        _ERRORS,
+        "The error about an unknown tool has the code -32602.",
+        on=errors("tools/call"),
+        check=_unknown_code,
+    ),
+    Rule(
+        "tool-failure-in-result",
+        NOTE,
+        "server",
+        ALL,
+        _ERRORS,
+        "What goes wrong in a tool is a result with isError, and no protocol error.",
+        on=errors("tools/call"),
+        check=_failure,
     ),
 )
