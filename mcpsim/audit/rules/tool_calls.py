@@ -81,7 +81,7 @@ def _unknown_code(item: Item) -> Iterator[Found]:
     if item.code != INVALID_PARAMS and _NO_SUCH.search(text):
         yield Found(
             item,
-            f"The error {show(text)} has the code {item.code}; for an unknown tool the example of the text has "
+            f"The error {show(text)} has the code {item.code}; in the example an unknown tool has "
             f"{INVALID_PARAMS}.",
             hint="The method tools/call is there: it is its parameter that is wrong.",
         )
