@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from mcpsim.audit.building import Key, key_of
-from mcpsim.audit.model import Connection, Item, Side
-from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Level, Rule, each
+from mcpsim.audit.model import Connection, Exchange, Item, Side
+from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import is_whole_float, members, on_both
 from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
@@ -124,12 +124,29 @@ def _strays(connection: Connection) -> Iterator[Named]:
                 yield from _without_id(item, place, asker, whole)
             elif item.call is None:
                 yield from _with_foreign_id(item, asker, whole)
+        elif item.kind == "malformed" and _answers_notification(item):
+            yield UNANSWERED, Found(item, f"A notification gets an answer: {show(item.value)}.")
         elif item.kind not in ("event", "stderr", "comment"):
             heard[item.sender].take(item)
 
 
 def _is_stray(item: Item) -> bool:
+    if item.kind == "malformed":
+        return _answers_notification(item)
     return item.kind in ("response", "error") and (item.call is None or item.id is None)
+
+
+def _answers_notification(item: Item) -> bool:
+    """Whether what is no message, as a result with the id null, answers a notification over HTTP."""
+    exchange = item.exchange
+    if exchange is None or item.sender == "client" or exchange.request is None or _is_taken(exchange):
+        return False
+    return exchange.request.kind == "notification" and "result" in members(item.value)
+
+
+def _is_taken(exchange: Exchange) -> bool:
+    """Whether the status says that all is well: what comes with it is for the rules of HTTP to tell."""
+    return exchange.status is not None and exchange.status < 300
 
 
 def _is_whole(connection: Connection) -> bool:
@@ -153,7 +170,8 @@ def _with_foreign_id(item: Item, asker: _Heard, whole: bool) -> Iterator[Named]:
         if first is None:
             return
         if first.kind == "notification":
-            yield UNANSWERED, Found(item, f"{show(first.method)} is a notification, and gets an answer.")
+            if not _is_taken(exchange):
+                yield UNANSWERED, Found(item, f"{show(first.method)} is a notification, and gets an answer.")
             return
         if first.kind == "request":
             asked = f" The request of this exchange has the id {show(first.id)}."
@@ -186,6 +204,9 @@ def _without_id(item: Item, place: int, asker: _Heard, whole: bool) -> Iterator[
         level = NOTE
     if asker.owed > 0:
         asker.owed -= 1
+        if level is None and item.code == PARSE_ERROR:
+            # Perhaps about a line that whoever wrote the trace down left out.
+            level = SHOULD
         yield (
             REPEATS,
             Found(
@@ -197,6 +218,8 @@ def _without_id(item: Item, place: int, asker: _Heard, whole: bool) -> Iterator[
         )
     elif asker.notifications > 0:
         asker.notifications -= 1
+        if item.code in _UNREAD:
+            level = NOTE
         yield (
             UNANSWERED,
             Found(
@@ -226,15 +249,6 @@ def _just_before(item: Item, place: int) -> Iterator[Item]:
 def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator[Named]:
     if first is None:
         return
-    if first.kind == "notification" and status is not None and status < 300:
-        yield (
-            UNANSWERED,
-            Found(
-                item,
-                f"{show(first.method)} is a notification, and gets an error with the status {status}. "
-                "A notification that is taken gets the status 202 and nothing else.",
-            ),
-        )
     # Of a page that may not ask, the specification itself has such an error: 403, without an id.
     if first.kind != "request" or _is_odd(first):
         return

@@ -53,13 +53,18 @@ def is_utf_8(raw: bytes) -> bool:
     return True
 
 
+def _refuse(constant: str) -> Any:
+    # NaN and infinities: Python reads and writes them, and JSON has none.
+    raise ValueError(constant)
+
+
 def is_json(raw: bytes) -> bool:
     """Whether bytes are JSON for most readers, if not for ours: a key may stand twice, a text may be long.
 
     Also true where nobody can tell, as of a text that is nested very deep.
     """
     try:
-        json.loads(raw.decode("utf-8-sig"))
+        json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse)
     except RecursionError:
         return True
     except ValueError:

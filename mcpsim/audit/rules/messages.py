@@ -1,7 +1,7 @@
-"""The form of one message: JSON in UTF-8, an object, and one of the four shapes of JSON-RPC 2.0.
+"""The form of one message: an object, of one of the four shapes of JSON-RPC 2.0.
 
-What is no JSON at all is for the rules of the transports (a line of stdio, the body of a POST), unless it is
-not even UTF-8. What is JSON and no message is told here, on every transport.
+What is JSON and no message is told here, on every transport. What is no JSON: see
+`mcpsim.audit.rules.encoding` and the rules of stdio.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from mcpsim.audit.rules.envelopes import (
     NOTHING,
     Members,
     is_echo,
-    is_json,
     is_meant_as_message,
     is_object,
-    is_utf_8,
     is_whole_float,
     members,
     on_both,
@@ -26,7 +24,7 @@ from mcpsim.audit.rules.envelopes import (
 from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.eras.revisions import BATCHING_REVISIONS
-from mcpsim.messages import DEFAULT_LIMITS, is_request_id
+from mcpsim.messages import is_request_id
 
 Fault = Callable[[Members], "str | None"]
 Of = Callable[[Fault], Callable[[Item], Iterator[Found]]]
@@ -34,6 +32,8 @@ Of = Callable[[Fault], Callable[[Item], Iterator[Found]]]
 SHAPES: Final = frozenset({"method", "result", "error"})
 _REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
 _NOTIFICATIONS: Final = frozenset(row.name for row in METHODS if row.kind == "notification")
+#: Up to here a double holds every integer.
+EXACT: Final = 2**53
 _RESERVED_METHODS: Final = "rpc."
 
 PAGE: Final = "basic/index#messages"
@@ -57,7 +57,14 @@ def _in_object(fault: Fault) -> Callable[[Item], Iterator[Found]]:
 def _in_answer(fault: Fault) -> Callable[[Item], Iterator[Found]]:
     """The same, of what answers: an id that comes back as it was sent is the fault of whoever chose it."""
     check = _in_object(fault)
-    return lambda item: iter(()) if is_echo(item) else check(item)
+    return lambda item: iter(()) if is_echo(item) or _is_of_notification(item) else check(item)
+
+
+def _is_of_notification(item: Item) -> bool:
+    """Whether it answers a notification over HTTP, which another rule tells."""
+    exchange = item.exchange
+    first = None if exchange is None or item.sender == "client" else exchange.request
+    return first is not None and first.kind == "notification"
 
 
 def _in_message(fault: Fault) -> Callable[[Item], Iterator[Found]]:
@@ -221,6 +228,17 @@ def _request_with_fraction(item: Item) -> Iterator[Found]:
         )
 
 
+def _long_number(item: Item) -> Iterator[Found]:
+    id = item.id
+    if isinstance(id, int) and abs(id) > EXACT:
+        yield Found(
+            item,
+            f"The id {show(id)} is a number beyond 2^53. Readers that keep numbers as doubles round it, and "
+            "the answer comes back with another id.",
+            hint="Take smaller numbers, or strings.",
+        )
+
+
 def _answer_with_fraction(item: Item) -> Iterator[Found]:
     id = members(item.value).get("id")
     if item.kind not in ("response", "error") or not is_whole_float(id):
@@ -232,32 +250,6 @@ def _answer_with_fraction(item: Item) -> Iterator[Found]:
             "JSON, but not for every reader: some look for an integer, and drop the answer.",
             hint=_WHOLE_HINT,
         )
-
-
-def _utf_8(item: Item) -> Iterator[Found]:
-    if not is_meant_as_message(item):
-        return
-    try:
-        (item.raw or b"").decode("utf-8")
-    except UnicodeDecodeError as error:
-        byte = (item.raw or b"")[error.start]
-        yield Found(
-            item,
-            f"At byte {error.start} stands 0x{byte:02x}, which is not UTF-8 there. Messages are UTF-8.",
-            hint="Decode a text of another encoding before it goes into a message.",
-        )
-
-
-def _json(item: Item) -> Iterator[Found]:
-    # A line of stdio that is no JSON is for the rules of stdio.
-    raw = item.raw
-    if raw is None or not item.is_http or not is_utf_8(raw) or not is_meant_as_message(item):
-        return
-    why = "" if item.fault is None else f" {item.fault.message}"
-    if not is_json(raw):
-        yield Found(item, f"{show(raw.decode('utf-8', 'replace'))} stands where a message should be.{why}")
-    elif len(raw) <= DEFAULT_LIMITS.max_bytes:
-        yield Found(item, f"Not every reader takes this text, and not all read it alike.{why}", level=NOTE)
 
 
 def _batch(item: Item) -> Iterator[Found]:
@@ -305,26 +297,6 @@ def _shape_rule(id: str, page: str, sentence: str, fault: Fault, of: Of = _in_ob
 
 
 MESSAGES: Final[tuple[Rule, ...]] = (
-    Rule(
-        "message-is-utf-8",
-        MUST,
-        "sender",
-        ALL,
-        {"modern": "basic/transports/index#messages", "legacy": "basic/transports"},
-        "A message is encoded in UTF-8.",
-        on=items("unreadable"),
-        check=_utf_8,
-    ),
-    Rule(
-        "message-is-json",
-        MUST,
-        "sender",
-        ALL,
-        on_both(PAGE),
-        "The body of an HTTP request or response that stands for a message is JSON.",
-        on=items("unreadable"),
-        check=_json,
-    ),
     Rule(
         "message-is-an-object",
         MUST,
@@ -406,6 +378,16 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         "An id that is a whole number is written without a fraction.",
         on=requests(),
         check=_request_with_fraction,
+    ),
+    Rule(
+        "request-id-is-exact-for-all",
+        NOTE,
+        "sender",
+        ALL,
+        on_both(REQUESTS),
+        "An id that is a number is not beyond what every reader can keep.",
+        on=requests(),
+        check=_long_number,
     ),
     Rule(
         "answer-id-is-written-as-sent",
