@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import runpy
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -76,6 +77,13 @@ def test_every_format_has_a_sample_and_every_sample_is_tested() -> None:
     assert set(FILES) == {
         path.name for path in SAMPLES.iterdir() if path.suffix in (".jsonl", ".json", ".log", ".har")
     }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_sample_is_what_its_maker_makes(name: str) -> None:
+    made = runpy.run_path(str(SAMPLES / "make.py"))["SAMPLES"]
+    assert sample(name).decode() == made[name]()
+    assert set(made) == set(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
