@@ -297,6 +297,10 @@ def _from_base64(text: str) -> bytes:
 # --- Answers without a question ----------------------------------------------------------------------
 
 
+def _is_retry(call: Call) -> bool:
+    return call.rounds is not None and call.rounds.calls[0] is not call
+
+
 def _answers_own_request(trace: Trace) -> Iterator[Found]:
     pending: dict[tuple[str, frozenset[str]], list[Call]] = {}
     for item in trace.items:
@@ -311,7 +315,7 @@ def _answers_own_request(trace: Trace) -> Iterator[Found]:
                 waiting.append(call)
         elif item is call.request and call.method in ASKERS and "requestState" not in item.params:
             responses = item.params.get("inputResponses")
-            if not isinstance(responses, dict) or not responses or call.rounds is not None:
+            if not isinstance(responses, dict) or not responses or _is_retry(call):
                 continue
             keys = frozenset(cast("dict[str, Any]", responses))
             found = pending.get((hop, keys), [])

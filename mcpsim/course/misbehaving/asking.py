@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mcpsim.course.misbehaving.answering import ANSWERING
 from mcpsim.course.misbehaving.base import Misbehaviour
+from mcpsim.course.misbehaving.questioning import QUESTIONING
 
-ASKING: Final[tuple[Misbehaviour, ...]] = ()
+ASKING: Final[tuple[Misbehaviour, ...]] = (*QUESTIONING, *ANSWERING)
