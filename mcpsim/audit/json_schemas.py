@@ -118,12 +118,15 @@ class _Bounded:
         for name in _PATTERNS & keywords.keys():
             keywords[name] = _nothing
         bounded: Any = cast("Any", jsonschema.validators).extend(kind, keywords)
+        self._plain = _Plain.of(schema)
         self._validator: Any = bounded(schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))
         self._steps = 0
 
     def misfit(self, value: Any) -> Misfit | None:
         from referencing.exceptions import Unresolvable
 
+        if self._plain is not None and self._plain.takes(value):
+            return None
         self._steps = 0
         try:
             error: Any = next(iter(self._validator.iter_errors(value)), None)
@@ -154,6 +157,74 @@ class _Bounded:
             yield from keyword(validator, value, instance, schema) or ()
 
         return check
+
+
+_WORDS: Final = frozenset({"title", "description", "default", "examples", "$comment", "x-mcp-header"})
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+class _Plain(NamedTuple):
+    """What most schemas of tools are: an object of members that have a type and no more. It tells quickly of
+    most values that they fit.
+
+    Attributes:
+        members: the types of each member, () for any.
+        required: the members that have to be there.
+        is_open: whether other members may be there.
+    """
+
+    members: dict[str, tuple[type, ...]]
+    required: tuple[str, ...]
+    is_open: bool
+
+    @staticmethod
+    def of(schema: Mapping[str, Any]) -> _Plain | None:
+        """The plain form of a schema, or None where it says more than that."""
+        if not schema.keys() <= _WORDS | {
+            "$schema",
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+        }:
+            return None
+        required, is_open = schema.get("required", []), schema.get("additionalProperties", True)
+        if schema.get("type") != "object" or not isinstance(required, list) or not isinstance(is_open, bool):
+            return None
+        members: dict[str, tuple[type, ...]] = {}
+        for name, member in cast("dict[str, Any]", schema.get("properties", {})).items():
+            if not isinstance(member, dict) or not cast("dict[str, Any]", member).keys() <= _WORDS | {"type"}:
+                return None
+            kind: Any = cast("dict[str, Any]", member).get("type", "")
+            if kind != "" and not (isinstance(kind, str) and kind in _TYPES):
+                return None
+            members[name] = _TYPES.get(kind, ())
+        return _Plain(members, tuple(cast("list[str]", required)), is_open)
+
+    def takes(self, value: Any) -> bool:
+        """Whether a value fits for sure."""
+        if not isinstance(value, dict):
+            return False
+        given = cast("dict[str, Any]", value)
+        for name in self.required:
+            if name not in given:
+                return False
+        for name, member in given.items():
+            types = self.members.get(name)
+            if types is None:
+                if not self.is_open:
+                    return False
+            elif types and type(member) not in types:
+                return False
+        return True
 
 
 def references_outside(schema: Mapping[str, Any]) -> list[str]:

@@ -30,7 +30,7 @@ from mcpsim.eras.revisions import (
     EMBEDDING_NEEDS_RESOURCES_REVISIONS,
     TOOL_NAME_RULES_REVISIONS,
 )
-from mcpsim.errors import ERROR_CODES, INTERNAL_ERROR, INVALID_PARAMS, RESERVED_CODES
+from mcpsim.errors import ERROR_CODES, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_CODES
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 
 _ERRORS: Final[Mapping[Any, str]] = {
@@ -78,7 +78,15 @@ def _unknown_tool(connection: Connection) -> Iterator[Found]:
 
 def _unknown_code(item: Item) -> Iterator[Found]:
     text = error_text(item)
-    if item.code != INVALID_PARAMS and _NO_SUCH.search(text):
+    has_tools = item.call is not None and declares(item.call.server_capabilities or {}, "tools")
+    if item.code == METHOD_NOT_FOUND and has_tools:
+        yield Found(
+            item,
+            f"The server has tools and answers a call by {METHOD_NOT_FOUND}. Probably it does not have this "
+            f"tool; in the example an unknown tool has {INVALID_PARAMS}.",
+            hint="The method tools/call is there: it is its parameter that is wrong.",
+        )
+    elif item.code != INVALID_PARAMS and _NO_SUCH.search(text):
         yield Found(
             item,
             f"The error {show(text)} has the code {item.code}; in the example an unknown tool has "
