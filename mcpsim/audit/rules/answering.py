@@ -345,7 +345,7 @@ ANSWERING: Final[tuple[Rule, ...]] = (
         MUST,
         "sender",
         ALL,
-        on_both("basic/index#responses"),
+        on_both("basic/index#result-responses"),
         "A response has the id of a request that the other side sent.",
         on=each(Connection),
         check=_of(ANSWERS),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from mcpsim.audit.model import Item
-from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items, messages, notifications, requests
+from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items
 from mcpsim.audit.rules.envelopes import (
     NOTHING,
     Members,
@@ -22,7 +22,6 @@ from mcpsim.audit.rules.envelopes import (
     on_both,
 )
 from mcpsim.audit.words import show
-from mcpsim.eras.methods import METHODS
 from mcpsim.eras.revisions import BATCHING_REVISIONS
 from mcpsim.messages import is_request_id
 
@@ -30,17 +29,10 @@ Fault = Callable[[Members], "str | None"]
 Of = Callable[[Fault], Callable[[Item], Iterator[Found]]]
 
 SHAPES: Final = frozenset({"method", "result", "error"})
-_REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
-_NOTIFICATIONS: Final = frozenset(row.name for row in METHODS if row.kind == "notification")
-#: Up to here a double holds every integer.
-EXACT: Final = 2**53
-_RESERVED_METHODS: Final = "rpc."
-
 PAGE: Final = "basic/index#messages"
 REQUESTS: Final = "basic/index#requests"
 RESULTS: Final = "basic/index#result-responses"
 ERRORS: Final = "basic/index#error-responses"
-NOTIFICATIONS: Final = "basic/index#notifications"
 
 
 def _in_object(fault: Fault) -> Callable[[Item], Iterator[Found]]:
@@ -214,44 +206,6 @@ def _code(item: Item) -> Iterator[Found]:
     yield Found(item, f"The `code` of this error is {show(code)}; it must be an integer.")
 
 
-_WHOLE_HINT: Final = "Write whole numbers without a fraction."
-
-
-def _request_with_fraction(item: Item) -> Iterator[Found]:
-    id = members(item.value).get("id")
-    if is_whole_float(id):
-        yield Found(
-            item,
-            f"The id of this request is written {show(id)}. As a number that is whole, but many readers take "
-            "only what is written without a fraction.",
-            hint=_WHOLE_HINT,
-        )
-
-
-def _long_number(item: Item) -> Iterator[Found]:
-    id = item.id
-    if isinstance(id, int) and abs(id) > EXACT:
-        yield Found(
-            item,
-            f"The id {show(id)} is a number beyond 2^53. Readers that keep numbers as doubles round it, and "
-            "the answer comes back with another id.",
-            hint="Take smaller numbers, or strings.",
-        )
-
-
-def _answer_with_fraction(item: Item) -> Iterator[Found]:
-    id = members(item.value).get("id")
-    if item.kind not in ("response", "error") or not is_whole_float(id):
-        return
-    if item.call is None or not is_whole_float(members(item.call.request.value).get("id")):
-        yield Found(
-            item,
-            f"The id comes back as {show(id)}, and was sent as {show(item.id)}. That is the same number in "
-            "JSON, but not for every reader: some look for an integer, and drop the answer.",
-            hint=_WHOLE_HINT,
-        )
-
-
 def _batch(item: Item) -> Iterator[Found]:
     # On HTTP the rule about the body of a POST says it.
     if not item.is_http and item.revision not in BATCHING_REVISIONS:
@@ -259,36 +213,6 @@ def _batch(item: Item) -> Iterator[Found]:
             item,
             "An array stands where one message should be; this revision has no batches.",
             hint="Send each message by itself.",
-        )
-
-
-def _request_without_id(item: Item) -> Iterator[Found]:
-    if item.method in _REQUESTS and item.method not in _NOTIFICATIONS:
-        yield Found(
-            item,
-            f"{show(item.method)} is a request, and comes without an `id`, as if it were a notification. "
-            "Nobody will answer it.",
-        )
-
-
-def _notification_with_id(item: Item) -> Iterator[Found]:
-    if item.method in _NOTIFICATIONS:
-        yield Found(
-            item,
-            f"{show(item.method)} is a notification and has the `id` {show(item.id)}, like a request.",
-        )
-    elif item.method.startswith("notifications/"):
-        yield Found(
-            item,
-            f"By its name {show(item.method)} is a notification, but it comes with an `id`, as a request.",
-            level=NOTE,
-        )
-
-
-def _reserved_method(item: Item) -> Iterator[Found]:
-    if item.kind in ("request", "notification") and item.method.startswith(_RESERVED_METHODS):
-        yield Found(
-            item, f"The method {show(item.method)} begins with `rpc.`, which JSON-RPC keeps for itself."
         )
 
 
@@ -368,65 +292,5 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         "The code of an error is an integer.",
         on=items("malformed"),
         check=_code,
-    ),
-    Rule(
-        "request-id-is-written-as-an-integer",
-        NOTE,
-        "sender",
-        ALL,
-        on_both(REQUESTS),
-        "An id that is a whole number is written without a fraction.",
-        on=requests(),
-        check=_request_with_fraction,
-    ),
-    Rule(
-        "request-id-is-exact-for-all",
-        NOTE,
-        "sender",
-        ALL,
-        on_both(REQUESTS),
-        "An id that is a number is not beyond what every reader can keep.",
-        on=requests(),
-        check=_long_number,
-    ),
-    Rule(
-        "answer-id-is-written-as-sent",
-        NOTE,
-        "sender",
-        ALL,
-        on_both(RESULTS),
-        "An id comes back as it was written.",
-        on=messages(),
-        check=_answer_with_fraction,
-    ),
-    Rule(
-        "request-has-an-id",
-        MUST,
-        "sender",
-        ALL,
-        on_both(REQUESTS),
-        "A request has an id.",
-        on=notifications(),
-        check=_request_without_id,
-    ),
-    Rule(
-        "notification-has-no-id",
-        MUST,
-        "sender",
-        ALL,
-        on_both(NOTIFICATIONS),
-        "A notification has no id.",
-        on=requests(),
-        check=_notification_with_id,
-    ),
-    Rule(
-        "method-leaves-rpc-to-json-rpc",
-        MUST,
-        "sender",
-        ALL,
-        on_both(PAGE),
-        "No method of ours begins with `rpc.`: JSON-RPC keeps those names for itself.",
-        on=messages(),
-        check=_reserved_method,
     ),
 )
