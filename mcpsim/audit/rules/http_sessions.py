@@ -88,14 +88,23 @@ class _Opened:
         return self.open
 
 
+def _is_over(session: Session, item: Item) -> bool:
+    """Whether a session had ended, from either side, before an item."""
+    lost = session.lost
+    deleting = None if session.deleted is None else session.deleted.request
+    return (lost is not None and lost.index < item.index) or (
+        deleting is not None and deleting.index < item.index
+    )
+
+
 def _id_sent(connection: Connection) -> Iterator[Found]:
     sessions = _Opened(connection)
     for exchange, item in _requests(connection):
         granted = sessions.at(item)
-        # A client may have given up its session, or have several: only one that is surely in use counts.
-        if not granted or not all(one.id for one in granted):
+        # A client may have given up its session, and an id that is not valid it need not send.
+        if not granted or not all(_VISIBLE.fullmatch(one.id) for one in granted):
             continue
-        if granted[-1].lost is not None or granted[-1].deleted is not None:
+        if _is_over(granted[-1], item):
             continue
         said = exchange.headers.get(SESSION_ID_HEADER)
         if said is None:
@@ -159,6 +168,7 @@ def _not_anew(connection: Connection) -> Iterator[Found]:
     if not connection.is_http:
         return
     lost: dict[str, Item] = {}
+    served = _last_success(connection)
     for item in connection.items:
         exchange = item.exchange
         if exchange is None or item.era != "legacy":
@@ -167,8 +177,12 @@ def _not_anew(connection: Connection) -> Iterator[Found]:
         if not named:
             continue
         if item.sender == "server":
-            # A method that is not there is not a session that is not there.
-            if exchange.status == 404 and item.code != METHOD_NOT_FOUND:
+            # A method that is not there is not a session that is not there. Nor is a stream that the server
+            # does not have, if it goes on serving the session.
+            other = item.code == METHOD_NOT_FOUND or (
+                exchange.http_method == "GET" and served.get(named, -1) > item.index
+            )
+            if exchange.status == 404 and not other:
                 lost.setdefault(named, item)
             continue
         gone = lost.get(named)
