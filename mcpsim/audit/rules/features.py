@@ -23,6 +23,11 @@ from mcpsim.messages.meta import CLIENT_CAPABILITIES, SERVER_INFO
 PATIENCE_MS: Final = 1_000
 
 _FEATURES: Final = (TOOLS, RESOURCES, PROMPTS)
+_ESSENTIAL: Final[Mapping[str, tuple[str, ...]]] = {
+    TOOLS.method: ("inputSchema", "outputSchema"),
+    RESOURCES.method: (),
+    PROMPTS.method: ("arguments",),
+}
 
 
 def _not_answered(capability: str) -> Callable[[Item], Iterator[Found]]:
@@ -103,7 +108,9 @@ def _per_connection(feature: Feature) -> Callable[[Trace], Iterator[Found]]:
 def _unannounced(feature: Feature) -> Callable[[Connection], Iterator[Found]]:
     def check(connection: Connection) -> Iterator[Found]:
         told = listings(connection, feature)
-        changes = [one for one in told if one.following is not None and _has_changed(one, one.following)]
+        changes = [
+            one for one in told if one.following is not None and _has_changed(one, one.following, feature)
+        ]
         if not changes:
             return
         ears = _Ears(connection, feature)
@@ -124,12 +131,18 @@ def _unannounced(feature: Feature) -> Callable[[Connection], Iterator[Found]]:
     return check
 
 
-def _has_changed(listing: Listing, later: Listing) -> bool:
+def _has_changed(listing: Listing, later: Listing, feature: Feature) -> bool:
     same_way = listing.walk.calls[0].capabilities == later.walk.calls[0].capabilities
     if not (listing.complete and later.complete and same_way and listing.walk.era == later.walk.era):
         return False
-    before = {name: listing.definition(name) for name in listing.entries}
-    return before != {name: later.definition(name) for name in later.entries}
+    return _essence(listing, feature) != _essence(later, feature)
+
+
+def _essence(listing: Listing, feature: Feature) -> dict[str, list[Any]]:
+    """What makes a list the list that it is: a text, a size or a date may change without that."""
+    members = _ESSENTIAL[feature.method]
+    definitions = ((name, listing.definition(name) or {}) for name in listing.entries)
+    return {name: [definition.get(member) for member in members] for name, definition in definitions}
 
 
 class _Ears:

@@ -6,6 +6,7 @@ only where nothing in the trace says that it may have been another one by then.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
@@ -139,6 +140,18 @@ class Asked:
             and self.after.changed is None
             and not any(name in one.entries for one in told)
         )
+
+
+class Questions:
+    """When the server of a connection asked the client back (legacy: requests of its own)."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._rows = [call.request.index for call in connection.calls if call.asked_by == "server"]
+
+    def during(self, call: Call) -> bool:
+        """Whether it did so before it answered a call: it may have learned then what was missing."""
+        end = float("inf") if call.answer is None else call.answer.index
+        return bisect_right(self._rows, call.request.index) < bisect_left(self._rows, end)
 
 
 def is_complete(item: Item) -> bool:

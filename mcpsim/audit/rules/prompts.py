@@ -14,10 +14,10 @@ from typing import Any, Final, cast
 from mcpsim.audit.model import Connection, Item, Walk
 from mcpsim.audit.rule import ALL, NOTE, SHOULD, Found, Rule, each, errors
 from mcpsim.audit.rules.listed import PROMPTS as LIST
-from mcpsim.audit.rules.listed import Asked, asked, is_complete, listing_of, members_of
+from mcpsim.audit.rules.listed import Asked, Questions, asked, is_complete, listing_of, members_of
 from mcpsim.audit.rules.texts import error_text, names_missing, says_internal
 from mcpsim.audit.words import show
-from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
+from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, RESERVED_CODES
 
 GET: Final = "prompts/get"
 NO_SUCH_PROMPT: Final = names_missing("prompt")
@@ -29,6 +29,8 @@ LACKS_ARGUMENT: Final = re.compile(
 
 def _codes(item: Item) -> Iterator[Found]:
     text = error_text(item)
+    if item.code in RESERVED_CODES:
+        return
     is_wrong_input = NO_SUCH_PROMPT.search(text) is not None or LACKS_ARGUMENT.search(text) is not None
     if is_wrong_input and item.code != INVALID_PARAMS:
         yield Found(
@@ -71,10 +73,13 @@ def _given(connection: Connection) -> Iterator[Found]:
 
 
 def _validated(connection: Connection) -> Iterator[Found]:
+    questions = Questions(connection)
     for one in asked(connection, LIST, GET):
         answer = one.call.answer
-        # In rounds, the argument may have been asked for in between.
-        if answer is None or answer.kind != "response" or not is_complete(answer) or one.call.rounds:
+        if answer is None or answer.kind != "response" or not is_complete(answer):
+            continue
+        # What was missing may have been asked for in between.
+        if one.call.rounds is not None or questions.during(one.call):
             continue
         missing = _missing(one)
         if missing:

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from mcpsim.audit.json_schemas import Misfit, NotJudged, Schemas
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, errors, results
-from mcpsim.audit.rules.listed import TOOLS, Asked, Listing, asked, is_complete
+from mcpsim.audit.rules.listed import TOOLS, Asked, Listing, Questions, asked, is_complete
 from mcpsim.audit.rules.texts import (
     LONGEST,
     blocks_of,
@@ -178,13 +178,13 @@ def _arguments_fit(connection: Connection) -> Iterator[Found]:
 
 
 def _validated(connection: Connection) -> Iterator[Found]:
-    schemas = Schemas()
+    schemas, questions = Schemas(), Questions(connection)
     for one in asked(connection, TOOLS, "tools/call"):
         answer = one.call.answer
         if answer is None or answer.kind != "response" or answer.result.get("isError") is True:
             continue
-        # A retry, or a question back, is about more than the arguments.
-        if not is_complete(answer) or one.call.rounds is not None:
+        # What was missing may have been asked for in between.
+        if not is_complete(answer) or one.call.rounds is not None or questions.during(one.call):
             continue
         misfit = _misfit(schemas, one)
         if misfit is not None:
