@@ -58,13 +58,15 @@ class _Kept:
     """All fetches under one key with the same contents.
 
     Attributes:
-        owners: for whom they came, each with the first row.
+        owners: who waited for them, each with the first row.
+        asked_for: in whose name they were asked for, each with the first row.
         public, plain: the first row of one that is public, and of one that answers no retry.
     """
 
     fetches: list[_Fetch] = field(default_factory=list[_Fetch])
     rows: list[int] = field(default_factory=list[int])
     owners: dict[str | None, int] = field(default_factory=dict["str | None", int])
+    asked_for: dict[str | None, int] = field(default_factory=dict["str | None", int])
     public: int | None = None
     plain: int | None = None
 
@@ -142,7 +144,7 @@ class _Cache:
             self.by_contents.setdefault((method, fetch.contents), []).append(key)
         kept.fetches.append(fetch)
         kept.rows.append(fetch.answer.index)
-        kept.owners.setdefault(fetch.call.principal, fetch.answer.index)
+        kept.asked_for.setdefault(fetch.call.principal, fetch.answer.index)
         if fetch.answer.result.get("cacheScope") == "public" and kept.public is None:
             kept.public = fetch.answer.index
         if not is_retry(fetch.call) and kept.plain is None:
@@ -204,8 +206,9 @@ def _shared(hit: _Hit) -> Iterator[Found]:
     if kept is None or hit.latest.answer.result.get("cacheScope") != "private":
         return
     principal = hit.call.principal
-    own = kept.owners.get(principal)
-    if (own is not None and own < end) or (kept.public is not None and kept.public < end):
+    firsts = (kept.owners.get(principal), kept.asked_for.get(principal), kept.public)
+    # Where nobody is seen to have waited for it, it may have been for the same one.
+    if any(row is not None and row < end for row in firsts) or not kept.owners:
         return
     yield Found(
         hit.answer,
@@ -301,7 +304,9 @@ def _changed(hit: _Hit) -> Iterator[Found]:
 def _of_hits(check: Callable[[_Hit], Iterator[Found]]) -> Callable[[Trace], Iterator[Found]]:
     def check_trace(trace: Trace) -> Iterator[Found]:
         for hit in _Cache(trace).hits():
-            yield from check(hit)
+            # What stood before the beginning may have been fetched for the same one, and under the same key.
+            if not (hit.call.connection.began_late or hit.latest.call.connection.began_late):
+                yield from check(hit)
 
     return check_trace
 

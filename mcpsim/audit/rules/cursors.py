@@ -102,8 +102,14 @@ def _answered(item: Item, scope: _Scope) -> None:
         scope.ended.discard(method)
     elif call is not None:
         scope.ended.add(method)
-    if call is not None and "cursor" not in call.request.params:
+    if call is None:
+        return
+    sent: Any = call.request.params.get("cursor")
+    if "cursor" not in call.request.params:
         scope.firsts[method] = item
+    elif isinstance(sent, str):
+        # The server takes it: wherever it came from, it is one.
+        scope.given.setdefault(method, {}).setdefault(sent, item)
 
 
 def _asked(call: Call, scope: _Scope, place: int, everywhere: dict[str, int]) -> Foreign | None:
@@ -151,7 +157,7 @@ def _changed(given: str, sent: str) -> str:
         return "given other blanks"
     if given.rstrip("=") == sent.rstrip("="):
         return "given another padding"
-    if sent in (quote(given), quote(given, safe="")) or sent == unquote(given):
+    if sent in (quote(given, errors="replace"), quote(given, safe="", errors="replace"), unquote(given)):
         return "encoded or decoded as of a URL"
     if sent.strip("\"'") == given:
         return "put into quotes"

@@ -62,10 +62,12 @@ def _page(item: Item | None, method: str) -> list[Any]:
 
 def _level(one: Foreign) -> Level | None:
     """How strictly to speak of it; None for not at all."""
-    if one.certain or one.kind == "changed":
+    if one.certain:
         return MUST
     if not one.began:
         return None
+    if one.kind == "changed":
+        return MUST
     answer = one.call.answer
     return SHOULD if answer is not None and answer.code == INVALID_PARAMS else NOTE
 
@@ -123,7 +125,7 @@ def _missing_is_the_end(trace: Trace) -> Iterator[Found]:
 def _refused(trace: Trace) -> Iterator[Found]:
     for one in foreign(trace, LISTS):
         call, answer = one.call, one.call.answer
-        sure = one.certain or one.kind == "changed"
+        sure = one.certain or (one.began and one.kind == "changed")
         if answer is None or not sure or one.kind in ("other list", "other session"):
             continue
         if answer.kind == "error":

@@ -130,7 +130,7 @@ def _list_cursor(trace: Trace) -> Iterator[Found]:
     for one in foreign(trace, (LIST,)):
         if not has_tasks(one.call.request) or one.kind == "other list":
             continue
-        if one.certain or one.kind == "changed":
+        if one.certain or (one.began and one.kind == "changed"):
             yield Found(
                 one.call.request,
                 f"The cursor {show(one.cursor)} of this tasks/list was not given out in this session.",
