@@ -10,10 +10,16 @@ from typing import Final
 
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items
-from mcpsim.audit.rules.envelopes import is_json, is_meant_as_message, is_utf_8, on_both
+from mcpsim.audit.rules.envelopes import (
+    events_of,
+    is_json,
+    is_meant_as_message,
+    is_of_stream,
+    is_utf_8,
+    on_both,
+)
 from mcpsim.audit.words import show
 from mcpsim.messages import DEFAULT_LIMITS
-from mcpsim.transports.http import SseEvent, SseReader
 
 PAGE: Final = "basic/index#messages"
 
@@ -38,10 +44,8 @@ def _texts(item: Item) -> list[bytes]:
     raw = item.raw
     if raw is None or not is_utf_8(raw) or not is_meant_as_message(item):
         return []
-    exchange = item.exchange
-    if item.sender == "server" and exchange is not None and (exchange.is_stream or item.sse_id is not None):
-        events = SseReader().feed(raw.rstrip(b"\r\n") + b"\n\n")
-        return [one.data for one in events if isinstance(one, SseEvent) and one.data.strip()]
+    if is_of_stream(item):
+        return [one.data for one in events_of(raw) if one.event == "message" and one.data.strip()]
     return [raw]
 
 

@@ -11,7 +11,7 @@ from mcpsim.audit.model import Connection, Item
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 from mcpsim.messages.meta import SERVER_INFO
-from mcpsim.transports.http import JSON_TYPE
+from mcpsim.transports.http import JSON_TYPE, SseEvent, SseReader
 
 Members = Mapping[str, Any]
 NOTHING: Final[Members] = {}
@@ -72,13 +72,29 @@ def is_json(raw: bytes) -> bool:
     return True
 
 
+def is_of_stream(item: Item) -> bool:
+    """Whether a server sent it as a server-sent event."""
+    exchange = item.exchange
+    return (
+        item.sender == "server" and exchange is not None and (exchange.is_stream or item.sse_id is not None)
+    )
+
+
+def events_of(raw: bytes) -> list[SseEvent]:
+    """The server-sent events in a text; what is not ended yet counts as ended."""
+    found = SseReader().feed(raw.rstrip(b"\r\n") + b"\n\n")
+    return [one for one in found if isinstance(one, SseEvent)]
+
+
 def is_meant_as_message(item: Item) -> bool:
     """Whether what is no message should have been one.
 
-    On HTTP an error has whatever body the server likes, a GET may be for something else, and a form is for a
-    server of authorization.
+    On HTTP an error has whatever body the server likes, a GET may be for something else, a form is for a
+    server of authorization, and server-sent events of other types are not for us.
     """
     exchange = item.exchange
+    if exchange is not None and item.raw is not None and is_of_stream(item):
+        return any(one.event == "message" for one in events_of(item.raw))
     if exchange is None or "jsonrpc" in members(item.value) or exchange.is_stream:
         return True
     if item.sender == "client":

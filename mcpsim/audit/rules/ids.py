@@ -123,7 +123,7 @@ def _in_flight(connection: Connection) -> Iterator[Found]:
         elif item.kind in ("malformed", "unreadable", "empty") and item.sender == "server":
             waiting.close_named(item)
             exchange = item.exchange
-            if exchange is not None and (item.kind != "empty" or (exchange.status or 0) >= 300):
+            if exchange is not None and (item.kind != "empty" or not exchange.is_stream):
                 for one in exchange.calls:
                     waiting.close(one)
 
