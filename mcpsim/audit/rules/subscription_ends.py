@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcpsim.audit.model import Connection, Subscription
-from mcpsim.audit.rule import MODERN, NOTE, SHOULD, Found, Rule, each
+from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, each
 from mcpsim.audit.rules.subscriptions import ACKNOWLEDGED, CHANGES, MEMBER_OF, filter_of, wants
 from mcpsim.audit.words import show
 from mcpsim.utilities.subscriptions import Filter
@@ -128,6 +128,8 @@ def _not_opened_again(connection: Connection) -> Iterator[Found]:
         f" {show(left[0].call.request.id)} was not opened again. A new process knows nothing of it; if the"
         f" {connection.client} still wants to hear of changes, it must ask once more.",
         hint="Send `subscriptions/listen` again after each start of the server.",
+        # Perhaps it does not want to hear of changes any more.
+        level=NOTE,
     )
 
 
@@ -197,7 +199,7 @@ SUBSCRIPTION_ENDS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "subscription-opened-again-after-restart",
-        NOTE,
+        MUST,
         "client",
         MODERN,
         {"modern": "basic/patterns/subscriptions#graceful-closure"},
