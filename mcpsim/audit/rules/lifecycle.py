@@ -268,6 +268,30 @@ def _not_too_often(session: Session) -> Iterator[Found]:
             )
 
 
+def _cancels_what_it_leaves(connection: Connection) -> Iterator[Found]:
+    left: list[Item] = []
+    resumed = last = -1
+    for item in connection.items:
+        exchange = item.exchange
+        if item.event == "exchange_timeout" and item.sender == "client" and item.era == "legacy":
+            left.append(item)
+        elif item.sender == "client" and item.kind != "event":
+            last = item.index
+            if exchange is not None and exchange.headers.get("last-event-id") is not None:
+                resumed = item.index
+    for item in left:
+        # Who resumes a stream waits on; and what comes next may lie behind the end of the trace.
+        if item.index > last or item.index < resumed or item.exchange is None:
+            continue
+        for call in item.exchange.calls:
+            if call.answer is None and call.cancelled is None and call.method != INITIALIZE:
+                yield Found(
+                    item,
+                    f"The client has waited too long for {show(call.method)}, and does not cancel it.",
+                    "Send notifications/cancelled with the id of the request.",
+                )
+
+
 def _legacy(anchor: str, page: str = PAGE) -> dict[Any, str]:
     return {"legacy": f"{page}#{anchor}"}
 
@@ -363,5 +387,15 @@ LIFECYCLE: Final[tuple[Rule, ...]] = (
         "Pings do not burden the connection.",
         on=each(Session),
         check=_not_too_often,
+    ),
+    Rule(
+        "timeout-cancels-request",
+        SHOULD,
+        "client",
+        LEGACY,
+        _legacy("timeouts"),
+        "Whoever stops waiting for an answer cancels the request.",
+        on=each(Connection),
+        check=_cancels_what_it_leaves,
     ),
 )
