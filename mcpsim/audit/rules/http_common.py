@@ -81,6 +81,13 @@ def is_mcp(exchange: Exchange) -> bool:
     return any(name in headers for name in _OWN_HEADERS) or EVENT_STREAM_TYPE in (headers.get("Accept") or "")
 
 
+def is_resumption(exchange: Exchange) -> bool | None:
+    """Whether a GET resumes a stream; None where the trace does not show its headers."""
+    if not shows_head(exchange.request):
+        return None
+    return LAST_EVENT_ID_HEADER in exchange.headers
+
+
 def first_of(exchange: Exchange) -> Item | None:
     """What the client sent to the MCP endpoint, where its revision has Streamable HTTP."""
     item = exchange.request

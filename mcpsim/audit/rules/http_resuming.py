@@ -12,8 +12,8 @@ from typing import Final
 from mcpsim.audit.model import Connection, Exchange, Item
 from mcpsim.audit.order import elapsed_ms
 from mcpsim.audit.rule import LEGACY, MUST, SHOULD, Bound, Found, Level, Rule, each
-from mcpsim.audit.rules.http_common import LEGACY_PAGE, STREAMABLE, first_of, shows_head
-from mcpsim.audit.rules.http_streams import PROGRESS, closed_by_server, is_resumption
+from mcpsim.audit.rules.http_common import LEGACY_PAGE, STREAMABLE, first_of, is_resumption, shows_head
+from mcpsim.audit.rules.http_streams import PROGRESS, closed_by_server
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS
 from mcpsim.transports.http import LAST_EVENT_ID_HEADER, SseReader

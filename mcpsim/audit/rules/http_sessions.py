@@ -18,13 +18,11 @@ from mcpsim.audit.rules.http_common import (
     answered,
     is_mcp,
     is_success,
-    media_type,
     shows_head,
 )
 from mcpsim.audit.words import show
-from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS, VERSION_HEADER_REVISIONS
 from mcpsim.errors import METHOD_NOT_FOUND
-from mcpsim.transports.http import PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER
+from mcpsim.transports.http import SESSION_ID_HEADER
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -34,7 +32,7 @@ _OTHER_REFUSALS: Final = frozenset({404, 409, 410, 422, 428})
 _READ_MS: Final = 20.0
 
 
-def _is_initialize(item: Item) -> bool:
+def is_initialize(item: Item) -> bool:
     return item.method == "initialize"
 
 
@@ -55,20 +53,20 @@ def _visible(session: Session) -> Iterator[Found]:
         )
 
 
-def _requests(connection: Connection) -> Iterator[tuple[Exchange, Item]]:
+def legacy_requests(connection: Connection) -> Iterator[tuple[Exchange, Item]]:
     """The legacy HTTP requests with their headers, but for `initialize`."""
     if not connection.is_http or not connection.sessions:
         return
     for exchange in connection.exchanges:
         item = exchange.request
-        if item is None or item.era != "legacy" or not shows_head(item) or _is_initialize(item):
+        if item is None or item.era != "legacy" or not shows_head(item) or is_initialize(item):
             continue
         if not is_mcp(exchange):
             continue
         yield exchange, item
 
 
-class _Opened:
+class Opened:
     """The sessions of a connection, as far as they are open when a request is sent."""
 
     def __init__(self, connection: Connection) -> None:
@@ -98,8 +96,8 @@ def _is_over(session: Session, item: Item) -> bool:
 
 
 def _id_sent(connection: Connection) -> Iterator[Found]:
-    sessions = _Opened(connection)
-    for exchange, item in _requests(connection):
+    sessions = Opened(connection)
+    for exchange, item in legacy_requests(connection):
         granted = sessions.at(item)
         # A client may have given up its session, and an id that is not valid it need not send.
         if not granted or not all(_VISIBLE.fullmatch(one.id) for one in granted):
@@ -121,8 +119,8 @@ def _id_sent(connection: Connection) -> Iterator[Found]:
 
 
 def _missing_id_status(connection: Connection) -> Iterator[Found]:
-    sessions = _Opened(connection)
-    for exchange, item in _requests(connection):
+    sessions = Opened(connection)
+    for exchange, item in legacy_requests(connection):
         granted, answer = sessions.at(item), answered(exchange)
         if not granted or not all(one.id for one in granted) or answer is None:
             continue
@@ -168,7 +166,7 @@ def _not_anew(connection: Connection) -> Iterator[Found]:
     if not connection.is_http:
         return
     lost: dict[str, Item] = {}
-    served = _last_success(connection)
+    served = last_success(connection)
     for item in connection.items:
         exchange = item.exchange
         if exchange is None or item.era != "legacy":
@@ -188,7 +186,7 @@ def _not_anew(connection: Connection) -> Iterator[Found]:
         gone = lost.get(named)
         if gone is None or exchange.request is not item or exchange.http_method == "DELETE":
             continue
-        if not _is_initialize(item) and (gone.at_ms is None or is_later_by(_READ_MS, gone, item)):
+        if not is_initialize(item) and (gone.at_ms is None or is_later_by(_READ_MS, gone, item)):
             yield Found(
                 item,
                 f"The client goes on with the session id {show(named)}, for which the server had answered "
@@ -208,7 +206,7 @@ def _initialize_with_id(connection: Connection) -> Iterator[Found]:
             continue
         if exchange.status == 404:
             lost.add(named)
-        if _is_initialize(item):
+        if is_initialize(item):
             yield Found(
                 item,
                 f"This initialize has {SESSION_ID_HEADER}: {show(named)}; a new session begins without.",
@@ -262,96 +260,7 @@ def _not_deleted(connection: Connection) -> Iterator[Found]:
             )
 
 
-# --- The version header ---------------------------------------------------------------------------
-
-
-def _version_missing(connection: Connection) -> Iterator[Found]:
-    sessions = _Opened(connection)
-    for exchange, item in _requests(connection):
-        granted = sessions.at(item)
-        session = item.session
-        if not granted or session is None or session not in granted:
-            continue
-        if session.revision in VERSION_HEADER_REVISIONS and PROTOCOL_VERSION_HEADER not in exchange.headers:
-            yield Found(
-                item,
-                f"The request has no {PROTOCOL_VERSION_HEADER} header; after initialize each one has it.",
-            )
-
-
-def _version_differs(connection: Connection) -> Iterator[Found]:
-    sessions = _Opened(connection)
-    for exchange, item in _requests(connection):
-        granted = sessions.at(item)
-        session = item.session
-        said = exchange.headers.get(PROTOCOL_VERSION_HEADER)
-        if said is None or session is None or session not in granted:
-            continue
-        if said != session.revision and session.revision in VERSION_HEADER_REVISIONS:
-            yield Found(
-                item,
-                f"{PROTOCOL_VERSION_HEADER} is {show(said)}, and {show(session.revision)} was negotiated.",
-            )
-
-
-def _version_invalid(exchange: Exchange) -> Iterator[Found]:
-    item, answer = exchange.request, answered(exchange)
-    said = exchange.headers.get(PROTOCOL_VERSION_HEADER)
-    if said is None or item is None or answer is None or item.era != "legacy" or _is_initialize(item):
-        return
-    if item.revision not in VERSION_HEADER_REVISIONS or not is_success(exchange.status):
-        return
-    if not _exists(said):
-        yield Found(
-            answer,
-            f"The server took a request with {PROTOCOL_VERSION_HEADER}: {show(said)}, which is no revision "
-            "of the protocol; it must answer 400.",
-        )
-
-
-def _exists(version: str) -> bool:
-    """Whether there is such a revision, or may be one that is not known here."""
-    known = (*LEGACY_REVISIONS, *MODERN_REVISIONS)
-    if version in known:
-        return True
-    return _DATE.fullmatch(version) is not None and version > max(known)
-
-
-# --- The stream of GET ----------------------------------------------------------------------------
-
-
-def _get_answer(connection: Connection) -> Iterator[Found]:
-    if not connection.is_http:
-        return
-    alive = _last_success(connection)
-    for exchange in connection.exchanges:
-        item, answer = exchange.request, answered(exchange)
-        if exchange.http_method != "GET" or item is None or answer is None or item.revision not in STREAMABLE:
-            continue
-        if not is_mcp(exchange) or not _is_of_session(exchange, connection):
-            continue
-        status, value = exchange.status, exchange.response_headers.get("Content-Type")
-        if is_success(status) and shows_head(answer) and not exchange.is_stream:
-            said = "no Content-Type" if value is None else f"the Content-Type {show(media_type(value))}"
-            yield Found(
-                answer, f"A GET was answered {status} with {said}; it must open a stream or give 405."
-            )
-        elif status == 404 and alive.get(exchange.headers.get(SESSION_ID_HEADER) or "", -1) > answer.index:
-            yield Found(
-                answer,
-                "A GET was answered with 404, and the session is not over; a server without such a stream "
-                "must answer 405.",
-            )
-
-
-def _is_of_session(exchange: Exchange, connection: Connection) -> bool:
-    """Whether a GET may be taken for the stream of Streamable HTTP: there is a session of such a revision."""
-    return any(session.revision in STREAMABLE for session in connection.sessions[:1]) or bool(
-        exchange.headers.get(SESSION_ID_HEADER)
-    )
-
-
-def _last_success(connection: Connection) -> dict[str, int]:
+def last_success(connection: Connection) -> dict[str, int]:
     """When each session id was last served."""
     served: dict[str, int] = {}
     for exchange in connection.exchanges:
@@ -445,38 +354,5 @@ HTTP_SESSIONS: Final[tuple[Rule, ...]] = (
         Connection,
         _not_deleted,
         SHOULD,
-    ),
-    _rule(
-        "http-version-header-legacy",
-        "client",
-        _VERSION,
-        "After initialize every request has the MCP-Protocol-Version header.",
-        Connection,
-        _version_missing,
-    ),
-    _rule(
-        "http-version-header-is-negotiated",
-        "client",
-        _VERSION,
-        "The MCP-Protocol-Version header is the version that was negotiated.",
-        Connection,
-        _version_differs,
-        SHOULD,
-    ),
-    _rule(
-        "http-invalid-version-is-400",
-        "server",
-        _VERSION,
-        "A request with a version header that is no revision is answered with 400.",
-        Exchange,
-        _version_invalid,
-    ),
-    _rule(
-        "http-get-is-stream-or-405",
-        "server",
-        "listening-for-messages-from-the-server",
-        "A GET is answered with a stream of events or with 405.",
-        Connection,
-        _get_answer,
     ),
 )

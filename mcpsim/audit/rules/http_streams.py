@@ -17,26 +17,22 @@ from mcpsim.audit.rule import (
     Found,
     Rule,
     each,
-    messages,
     notifications,
 )
-from mcpsim.audit.rules.http import accept_fault
 from mcpsim.audit.rules.http_common import (
-    LEGACY_PAGE,
     MESSAGES,
     MODERN_PAGE,
     SENDING,
     STREAMABLE,
     answered,
     first_of,
-    is_mcp,
+    is_resumption,
     shows_head,
 )
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS, Era
 from mcpsim.messages import ErrorResponse
 from mcpsim.recording.interchange import CUT
-from mcpsim.transports.http import EVENT_STREAM_TYPE, LAST_EVENT_ID_HEADER
 
 LISTEN: Final = "subscriptions/listen"
 PROGRESS: Final = "notifications/progress"
@@ -52,8 +48,6 @@ _CHANGES: Final = frozenset(
 )
 #: So long after its last message, in milliseconds, a stream is surely not about to end.
 _LINGERS_MS: Final = 1000.0
-#: Two equal notifications within this time, in milliseconds, are most likely one.
-_TOGETHER_MS: Final = 50.0
 
 
 def is_post_stream(exchange: Exchange | None) -> bool:
@@ -237,101 +231,25 @@ def _left_without_cancelling(connection: Connection) -> Iterator[Found]:
             )
 
 
-# --- The stream of GET (legacy) -------------------------------------------------------------------
-
-
-def is_resumption(exchange: Exchange) -> bool | None:
-    """Whether a GET resumes a stream; None where the trace does not show its headers."""
-    if not shows_head(exchange.request):
-        return None
-    return LAST_EVENT_ID_HEADER in exchange.headers
-
-
-def _get_accept(exchange: Exchange) -> Iterator[Found]:
-    item = exchange.request
-    if exchange.http_method != "GET" or item is None or item.revision not in STREAMABLE:
+def _after_the_end(exchange: Exchange) -> Iterator[Found]:
+    first, closed = first_of(exchange), exchange.closed
+    if first is None or closed is None or first.era != "modern" or closed.sender != "client":
         return
-    if shows_head(item) and is_mcp(exchange):
-        yield from accept_fault(item, exchange.headers, (EVENT_STREAM_TYPE,))
-
-
-def _get_response(item: Item) -> Iterator[Found]:
-    exchange = item.exchange
-    if exchange is None or item.sender != "server" or item.kind not in ("response", "error"):
-        return
-    # The error of an HTTP refusal is not on a stream.
-    if exchange.http_method != "GET" or not exchange.is_stream or item.revision not in STREAMABLE:
-        return
-    if is_resumption(exchange) is False:
-        yield Found(
-            item,
-            f"The response to {show(item.id)} came on the stream of a GET that resumes nothing; it belongs "
-            "in the stream of its request.",
-        )
-
-
-def _get_related(item: Item) -> Iterator[Found]:
-    exchange, call = item.exchange, item.call
-    if exchange is None or item.sender != "server" or exchange.http_method != "GET" or call is None:
-        return
-    if item.revision not in STREAMABLE or is_resumption(exchange) is not False:
-        return
-    is_open = call.answer is None or call.answer.index > item.index
-    if call.asked_by == "client" and is_open and call.request.exchange is not exchange:
-        yield Found(
-            item,
-            f"This progress of the running request {show(call.request.id)} came on the stream of GET; it "
-            "should come in the stream of that request.",
-        )
-
-
-def _broadcast(connection: Connection) -> Iterator[Found]:
-    """The same message on two streams that are open at the same time."""
-    if not connection.is_http:
-        return
-    seen: dict[tuple[int, int, str, str], Item] = {}
-    for item in connection.items:
-        exchange = item.exchange
-        if exchange is None or item.sender != "server" or item.kind not in MESSAGES or item.disturbed:
-            continue
-        if item.revision not in STREAMABLE or not exchange.is_stream:
-            continue
-        if exchange.http_method == "GET" and is_resumption(exchange) is not False:
-            continue
-        # A progress token may come again, with another request.
-        about = id(item.call) if item.method == PROGRESS else 0
-        key = id(item.session), about, item.kind, _body(item)
-        first = seen.setdefault(key, item)
-        seen[key] = item
-        other = first.exchange
-        if first is item or other is exchange or other is None:
-            continue
-        if item.kind in ("response", "error") and item.call in exchange.calls:
-            continue
-        surely = item.kind != "notification" or item.method == PROGRESS
-        # Two requests at the same time may log the same words, each on its own stream.
-        likely = "GET" in (exchange.http_method, other.http_method) and not is_later_by(
-            _TOGETHER_MS, first, item
-        )
-        if surely or (likely and item.at_ms is not None):
-            yield Found(
-                item,
-                f"This message came on another stream before (row {first.index})"
-                f"{'' if surely else ', most likely'}; each is sent on one stream only.",
-                level=MUST if surely else SHOULD,
-            )
-
-
-def _body(item: Item) -> str:
-    try:
-        return repr(item.value)
-    except RecursionError:
-        return f"row {item.index}"
+    for call in exchange.calls:
+        # The response is for another rule: about that the pages differ.
+        for item in call.notifications:
+            if item.sender == "server" and is_later_by(_LINGERS_MS, closed, item) and not item.disturbed:
+                yield Found(
+                    item,
+                    f"The server still sends messages for the request {show(call.request.id)}, whose stream "
+                    f"the client had closed (row {closed.index}); that is its cancellation.",
+                    hint="Stop the work when the connection of a request ends.",
+                )
+                break
 
 
 _RECEIVING: Final = f"{MODERN_PAGE}#receiving-messages"
 _POST: Final = SENDING["legacy"]
-_GET: Final = f"{LEGACY_PAGE}#listening-for-messages-from-the-server"
 _BOTH: Final[Mapping[Era, str]] = {"modern": _RECEIVING, "legacy": _POST}
 
 HTTP_STREAMS: Final[tuple[Rule, ...]] = (
@@ -364,6 +282,16 @@ HTTP_STREAMS: Final[tuple[Rule, ...]] = (
         "The final response ends the stream.",
         on=each(Exchange),
         check=_goes_on,
+    ),
+    Rule(
+        "http-closed-stream-is-silent",
+        MUST,
+        "server",
+        MODERN,
+        {"modern": f"{MODERN_PAGE}#cancellation"},
+        "When the client has closed the stream of a request, nothing more is sent for it.",
+        on=each(Exchange),
+        check=_after_the_end,
     ),
     Rule(
         "http-stream-is-not-buffered",
@@ -414,45 +342,5 @@ HTTP_STREAMS: Final[tuple[Rule, ...]] = (
         "A client cancels a request with notifications/cancelled, and not by leaving.",
         on=each(Connection),
         check=_left_without_cancelling,
-    ),
-    Rule(
-        "http-get-accepts-events",
-        MUST,
-        "client",
-        LEGACY,
-        {"legacy": _GET},
-        "The Accept header of a GET lists text/event-stream.",
-        on=each(Exchange),
-        check=_get_accept,
-    ),
-    Rule(
-        "http-get-stream-has-no-responses",
-        MUST,
-        "server",
-        LEGACY,
-        {"legacy": _GET},
-        "The stream of a GET that resumes nothing carries no responses.",
-        on=messages(),
-        check=_get_response,
-    ),
-    Rule(
-        "http-get-stream-is-about-no-request",
-        SHOULD,
-        "server",
-        LEGACY,
-        {"legacy": _GET},
-        "The messages on the stream of a GET are about no running request.",
-        on=notifications(PROGRESS),
-        check=_get_related,
-    ),
-    Rule(
-        "http-message-on-one-stream",
-        MUST,
-        "server",
-        LEGACY,
-        {"legacy": f"{LEGACY_PAGE}#multiple-connections"},
-        "A server sends each message on one stream only.",
-        on=each(Connection),
-        check=_broadcast,
     ),
 )
