@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from mcpsim.audit.model import Call, Item
-from mcpsim.audit.questions import ASKERS, answers, asks, mapping, retried
+from mcpsim.audit.questions import ASKERS, answers, asks, mapping, retried, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
 from mcpsim.audit.words import show
 from mcpsim.eras.asking import parse_response
@@ -115,13 +115,20 @@ def _fault_of(method: str, revision: str, value: Any) -> str:
 
 
 def _error_text(item: Item) -> str:
+    if item.kind == "response":
+        texts = (mapping(block).get("text") for block in sequence(item.result.get("content")))
+        return " ".join(text for text in texts if isinstance(text, str))[:2_000]
     error = mapping(mapping(item.value).get("error"))
     return f"{show(error.get('message'), 2_000)} {show(error.get('data'), 2_000)}"
 
 
 def _asks_again(call: Call) -> Iterator[Found]:
     asked, answer = retried(call), call.answer
-    if asked is None or answer is None or answer.kind != "error":
+    if (
+        asked is None
+        or answer is None
+        or (answer.kind != "error" and answer.result.get("isError") is not True)
+    ):
         return
     missing = _missing(asked, call)
     if not missing or call.request.params.get("requestState") != asked.result.get("requestState"):
@@ -130,10 +137,11 @@ def _asks_again(call: Call) -> Iterator[Found]:
     named = any(key in text for key in missing)
     if named or answer.code in (INVALID_PARAMS, INVALID_REQUEST):
         why = "" if named else ", probably for that reason"
+        error = "a tool error" if answer.code is None else f"error {answer.code}"
         yield Found(
             answer,
-            f"The retry lacked {_listed(missing)}, and the server gives up with error {answer.code}{why}; it "
-            "should ask again for what is missing.",
+            f"The retry lacked {_listed(missing)}, and the server gives up with {error}{why}; it should ask "
+            "again for what is missing.",
             hint="Answer with a new input_required result that asks for the rest.",
         )
 

@@ -82,11 +82,12 @@ def _state_echoed(call: Call) -> Iterator[Found]:
     asked = retried(call)
     if asked is None:
         return
-    state = _state_given(asked)
-    if state is not None and call.request.params.get("requestState") is None:
+    state, sent = _state_given(asked), call.request.params.get("requestState")
+    if state is not None and not isinstance(sent, str):
+        lacks = "lacks requestState" if sent is None else f"has the requestState {show(sent)}, and no string"
         yield Found(
             call.request,
-            f"The retry lacks requestState; the result before it gave {show(state)}.",
+            f"The retry {lacks}; the result before it gave {show(state)}.",
             hint="Send the requestState of the input_required result back, unchanged, in params.",
         )
 

@@ -14,6 +14,7 @@ from mcpsim.course.misbehaving.changing import (
     dropped,
     set_in_params,
 )
+from mcpsim.course.misbehaving.lifecycle_parts import modern
 from mcpsim.course.servers import travel_desk
 from mcpsim.course.stories.asking import (
     ask_for_folders,
@@ -26,6 +27,8 @@ from mcpsim.course.stories.asking import (
     user_declines,
     writing,
 )
+from mcpsim.errors import INTERNAL_ERROR
+from mcpsim.messages import Response
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
 from mcpsim.server import Context, Server
 from mcpsim.transports.twists import MakeTwist
@@ -114,6 +117,20 @@ async def answers_for_the_same_tool(client: Client) -> Any:
     )
 
 
+def count_by_hand(*ids: str) -> Any:
+    """A story that sends a call that has no questions, and its retry, with these ids."""
+
+    async def send_by_hand(client: Client) -> None:
+        call: Json = {"name": "count_rounds", "arguments": {"rounds": 1}}
+        for id in ids:
+            reply = await client.send_raw(modern(id, CALL, **call))
+            answer = reply.answer
+            if isinstance(answer, Response):
+                call["requestState"] = answer.result.get("requestState", "")
+
+    return send_by_hand
+
+
 async def folders_before_and_after(client: Client) -> None:
     """Look at the folders, change them, look again, and do something else."""
     await client.call_tool("pack_documents")
@@ -173,7 +190,7 @@ def _without_capabilities(params: Json) -> None:
 
 
 def _refused(message: Json) -> Json:
-    error: Json = {"code": -32603, "message": "The user rejected the request"}
+    error: Json = {"code": INTERNAL_ERROR, "message": "The user rejected the request"}
     return {"jsonrpc": "2.0", "id": message["id"], "error": error}
 
 
@@ -245,6 +262,16 @@ ANSWERING: Final[tuple[Misbehaviour, ...]] = (
         obliging,
         None,
         good_story=answers_for_the_same_tool,
+    ),
+    _client(
+        "client-takes-an-id-again",
+        "mrtr-retry-has-a-new-id",
+        "The client sends the retry under the id of the request that it repeats.",
+        count_by_hand("call-1", "call-1"),
+        None,
+        None,
+        good_story=count_by_hand("call-1", "call-2"),
+        way="http",
     ),
     _client(
         "client-answers-in-part",
