@@ -4,6 +4,7 @@ they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -21,6 +22,10 @@ _REQUIRED: Final = ((PROTOCOL_VERSION, str, "a string"), (CLIENT_CAPABILITIES, d
 _OWN_KEYS: Final = frozenset({PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES})
 _SHARED: Final = frozenset(
     row.name for row in METHODS if row.revisions - MODERN and row.direction != "to_client"
+)
+_HANDSHAKE: Final = re.compile(
+    r"(?:not|un)[ -]?initiali[sz]ed|initiali[sz]e first|before initiali[sz]|must (?:be )?initiali[sz]e",
+    re.IGNORECASE,
 )
 _VERSION_HEADER: Final = "mcp-protocol-version"
 
@@ -136,6 +141,25 @@ def _status(call: Call) -> Iterator[Found]:
         )
 
 
+def _wants_handshake(connection: Connection) -> Iterator[Found]:
+    found: list[Found] = []
+    for item in connection.items:
+        if item.kind != "error" or item.sender != "server" or item.era != "modern" or item.call is None:
+            continue
+        text = getattr(item.message, "message", "")
+        if _HANDSHAKE.search(text) and not _faults(item.call.request) and item.revision in MODERN:
+            found.append(
+                Found(
+                    item,
+                    f"The server refuses a request that says all about itself, and speaks of a handshake: "
+                    f"{show(text)}. Probably it waits for a request that this revision does not have.",
+                    level=SHOULD,
+                )
+            )
+    if found and speaks_modern(connection):
+        yield from found
+
+
 def _names_client(connection: Connection) -> Iterator[Found]:
     for item in connection.items:
         if item.kind != "request" or item.sender != "client" or item.era != "modern":
@@ -206,6 +230,16 @@ META: Final[tuple[Rule, ...]] = (
         "On HTTP a request without version or capabilities is refused with the status 400.",
         on=calls(),
         check=_status,
+    ),
+    Rule(
+        "request-needs-no-handshake",
+        MUST,
+        "server",
+        MODERN,
+        {"modern": "basic/index#statelessness"},
+        "A server takes a request by what the request itself says, without an earlier one.",
+        on=each(Connection),
+        check=_wants_handshake,
     ),
     Rule(
         "request-names-its-client",

@@ -41,6 +41,13 @@ async def find_a_ticket(client: Client) -> None:
     await client.request(CALL, TICKET, timeout_s=5)
 
 
+async def discover_and_find(client: Client) -> None:
+    """Ask what the server can do, and call a tool."""
+    await client.discover()
+    with suppress(ProtocolError):
+        await find_a_ticket(client)
+
+
 async def call_an_unknown_tool(client: Client) -> None:
     """Call a tool that is not there."""
     with suppress(ProtocolError):
@@ -149,6 +156,11 @@ def _tools(edit: Callable[[Json], None]) -> MakeTwist:
 
 def _draft_07(tool: Json) -> None:
     tool["inputSchema"]["$schema"] = "http://json-schema.org/draft-07/schema#"
+
+
+def _not_initialized(message: Json) -> Json:
+    error = {"code": -32600, "message": "The server is not initialized."}
+    return {"jsonrpc": "2.0", "id": message["id"], "error": error}
 
 
 def _no_such_method(letter: Letter) -> Json:
@@ -408,6 +420,13 @@ _ERRORS: Final = (
         change_error(CALL, _changed(code=-32604)),
         era="legacy",
         story=call_an_unknown_tool,
+    ),
+    _server(
+        "server-waits-for-a-handshake",
+        "request-needs-no-handshake",
+        "The server refuses a request because there was no handshake.",
+        change_answer(CALL, _not_initialized),
+        story=discover_and_find,
     ),
     _server(
         "server-tells-its-stack",
