@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -122,6 +123,14 @@ def _error_text(item: Item) -> str:
     return f"{show(error.get('message'), 2_000)} {show(error.get('data'), 2_000)}"
 
 
+def _names(text: str, keys: list[str]) -> bool:
+    """Whether a text has one of these keys in it, as a word."""
+    return any(key and re.search(rf"\b{re.escape(key)}\b", text) for key in keys[:_KEYS_LOOKED_FOR])
+
+
+_KEYS_LOOKED_FOR: Final = 50
+
+
 def _asks_again(call: Call) -> Iterator[Found]:
     asked, answer = retried(call), call.answer
     if (
@@ -134,7 +143,7 @@ def _asks_again(call: Call) -> Iterator[Found]:
     if not missing or call.request.params.get("requestState") != asked.result.get("requestState"):
         return
     text = _error_text(answer)
-    named = any(key in text for key in missing)
+    named = _names(text, missing)
     if named or answer.code in (INVALID_PARAMS, INVALID_REQUEST):
         why = "" if named else ", probably for that reason"
         error = "a tool error" if answer.code is None else f"error {answer.code}"
@@ -156,7 +165,7 @@ def _ignores_unknown(call: Call) -> Iterator[Found]:
     if call.request.params.get("requestState") != asked.result.get("requestState"):
         return
     text = _error_text(answer)
-    if any(key in text for key in unknown):
+    if _names(text, unknown):
         yield Found(
             answer,
             f"The server refuses the retry because of {_listed(unknown)} in inputResponses; it should ignore "
