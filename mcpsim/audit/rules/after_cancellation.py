@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import key_of
 from mcpsim.audit.model import Call, Connection, Item
@@ -31,6 +31,8 @@ _ABOUT_IDS = re.compile(
     r"cancel|request.?id|unknown request|no such request|not.{0,20}in progress", re.IGNORECASE
 )
 _LONGEST: Final = 500
+_LEAVES: Final = frozenset({"stdin_closed", "client_aborted"})
+_UNKNOWN = re.compile(r"\b(?:unknown|unexpected|no such|not known|stray)\b", re.IGNORECASE)
 
 
 class Stopped(NamedTuple):
@@ -67,8 +69,21 @@ def speaks_of_cancelling(answer: Item) -> bool:
     """Whether an error says that the request was cancelled: then the answer was no race."""
     if answer.kind != "error":
         return False
-    text = error_text(answer)
-    return answer.code == REQUEST_CANCELLED or bool(_SPEAKS.search(text) and not _DENIES.search(text))
+    return answer.code == REQUEST_CANCELLED or _says_so(error_text(answer))
+
+
+def _says_so(text: str) -> bool:
+    return bool(_SPEAKS.search(text) and not _DENIES.search(text))
+
+
+def _tool_says_so(answer: Item) -> bool:
+    """Whether a tool error says it. It may speak of something else, as a tool that cancels orders does."""
+    content = answer.result.get("content")
+    if answer.result.get("isError") is not True or not isinstance(content, list) or not content:
+        return False
+    first = cast("list[Any]", content)[0]
+    text = cast("dict[str, Any]", first).get("text") if isinstance(first, dict) else None
+    return isinstance(text, str) and _says_so(text[:_LONGEST])
 
 
 def _responses(connection: Connection, *, modern: bool) -> Iterator[tuple[Stopped, Item, str]]:
@@ -80,6 +95,9 @@ def _responses(connection: Connection, *, modern: bool) -> Iterator[tuple[Stoppe
             continue
         if speaks_of_cancelling(answer):
             yield one, answer, "text"
+            continue
+        if _tool_says_so(answer):
+            yield one, answer, "words"
             continue
         if one.call.asked_by == "server":
             if is_later_by(UNREAD_MS, one.by, answer):
@@ -94,6 +112,7 @@ def _responses(connection: Connection, *, modern: bool) -> Iterator[tuple[Stoppe
 
 _PROOF: Final = {
     "text": "Its text says that the cancellation had arrived, so the two did not cross.",
+    "words": "Its text probably says that the cancellation had arrived.",
     "order": "A later request had been answered before, so the cancellation had been read.",
     "time": "It came so late that the cancellation had probably arrived.",
 }
@@ -125,7 +144,8 @@ def _answered_in_legacy(connection: Connection) -> Iterator[Found]:
 
 
 def _goes_on_in_modern(connection: Connection) -> Iterator[Found]:
-    return _goes_on(connection, modern=True)
+    # Over HTTP the closed stream tells, and a rule of the transport looks at it.
+    return iter(()) if connection.is_http else _goes_on(connection, modern=True)
 
 
 def _goes_on_in_legacy(connection: Connection) -> Iterator[Found]:
@@ -157,13 +177,14 @@ def _goes_on(connection: Connection, *, modern: bool) -> Iterator[Found]:
 
 def _not_ignored(connection: Connection) -> Iterator[Found]:
     late = {
-        id(one.call)
+        id(one.call): one.call.answer
         for modern in (True, False)
         for one in stopped(connection, modern=modern)
         if one.call.answer is not None and one.call.asked_by == "client"
     }
     if not late:
         return
+    yield from _left_because(connection, {id(answer): answer for answer in late.values()})
     given = cursors_given(connection)
     for chain in (*connection.walks, *connection.rounds):
         for call, after in pairwise(chain.calls):
@@ -178,6 +199,21 @@ def _not_ignored(connection: Connection) -> Iterator[Found]:
                 f"This goes on with what row {answer.index} says, which answers a request that the"
                 f" {after.request.party} had cancelled.",
                 hint="Leave an answer unread that comes after the cancellation.",
+            )
+
+
+def _left_because(connection: Connection, late: Mapping[int, Item]) -> Iterator[Found]:
+    """The client closes the connection next, and says that it did not know the answer."""
+    for item, after in pairwise(connection.items):
+        if id(item) not in late or after.event not in _LEAVES or after.sender != "client":
+            continue
+        detail = after.row.get("detail")
+        if isinstance(detail, str) and _UNKNOWN.search(detail[:_LONGEST]):
+            yield Found(
+                after,
+                f"The {after.party} closed the connection when the answer in row {item.index} came, probably"
+                " because it had forgotten the request, which it had cancelled.",
+                hint="Leave an answer unread that comes after the cancellation, and go on.",
             )
 
 
@@ -279,9 +315,8 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
         MUST,
         "server",
         MODERN,
-        {"modern": "basic/patterns/cancellation#transport-specific-cancellation"},
-        "When a request is cancelled, by a message or by the end of its HTTP stream, its work stops and"
-        " nothing more is sent for it.",
+        {"modern": "basic/transports/stdio#cancellation"},
+        "When a request is cancelled on stdio, its work stops and nothing more is sent for it.",
         on=each(Connection),
         check=_goes_on_in_modern,
     ),

@@ -7,6 +7,7 @@ from typing import Final
 
 from mcpsim.audit.model import Connection, Subscription
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, each
+from mcpsim.audit.rules.http_streams import closed_by_server
 from mcpsim.audit.rules.subscriptions import ACKNOWLEDGED, CHANGES, MEMBER_OF, filter_of, wants
 from mcpsim.audit.words import show
 from mcpsim.utilities.subscriptions import Filter
@@ -90,7 +91,7 @@ def _ended_without_result(connection: Connection) -> Iterator[Found]:
                 hint="Clients should take either for the end, and both.",
                 level=NOTE,
             )
-        elif end is not None and end.event == "response_stream_closed" and end.sender == "server":
+        elif end is not None and closed_by_server(end):
             if end.index > last_result:
                 # Perhaps the whole server ended.
                 continue

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Subscription, Trace
 from mcpsim.audit.order import ways
-from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, each, results
+from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
 from mcpsim.audit.words import show
 from mcpsim.messages.meta import SUBSCRIPTION_ID
 from mcpsim.utilities.subscriptions import (
@@ -172,10 +172,10 @@ def _of_named(item: Item, now: _Open) -> Found | None:
     if item.method == RESOURCE_UPDATED and isinstance(uri, str) and not _is_near(uri, wanted.uris):
         return Found(
             item,
-            f"The subscription {show(request.id)} did not name the resource {show(uri)}, and it does not"
-            " look like a part of one that it named.",
+            f"The subscription {show(request.id)} did not name the resource {show(uri)}, which probably is"
+            " not a part of one that it named either.",
             hint="Send updates of the resources that the filter names, and of their parts.",
-            level=NOTE,
+            level=SHOULD,
         )
     return None
 
