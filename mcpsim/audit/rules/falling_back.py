@@ -18,7 +18,8 @@ from mcpsim.messages.meta import CLIENT_INFO, PROTOCOL_VERSION
 
 STDIO_PAGE: Final = "basic/transports/stdio#backward-compatibility"
 HTTP_PAGE: Final = "basic/transports/streamable-http#backward-compatibility"
-BAD_REQUEST: Final = 400
+#: How a legacy server may refuse a modern request. Others are about access, or about waiting.
+REFUSALS: Final = frozenset({400, 404, 405, 406, 415, 422})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _points_to_legacy(connection: Connection, attempt: Attempt) -> bool:
         return False
     if connection.is_http:
         exchange = answer.exchange
-        return exchange is not None and exchange.status == BAD_REQUEST and not speaks_modern(connection)
+        return exchange is not None and exchange.status in REFUSALS and not speaks_modern(connection)
     return answer.kind == "error" and attempt.request.method == DISCOVER and not speaks_modern(connection)
 
 
@@ -208,7 +209,7 @@ FALLING_BACK: Final[tuple[Rule, ...]] = (
         "client",
         MODERN,
         {"modern": HTTP_PAGE},
-        "A status of 400 without a modern error means a legacy server: initialize.",
+        "A refusal without a modern error means a legacy server: initialize.",
         on=each(Connection),
         check=_gives_up(on_http=True),
     ),

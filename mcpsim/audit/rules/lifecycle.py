@@ -25,6 +25,8 @@ PING: Final = "ping"
 #: Requests that may come at any time.
 ALWAYS: Final = frozenset({INITIALIZE, PING})
 
+#: A first request with a greater id is hardly the first one of its client.
+FIRST_IDS: Final = 9
 #: A ping that was not answered for so long, while other messages came, is not answered promptly.
 SILENCE_MS: Final = 30_000
 #: So many pings of one side within so long are excessive.
@@ -78,8 +80,7 @@ def _before_the_first(connection: Connection) -> Iterator[Found]:
                 party=connection.server,
             )
             return
-        told = exchange is not None and exchange.headers.get("mcp-protocol-version") is not None
-        cut_off = told or (item.method == INITIALIZED and not connection.sessions)
+        cut_off = _looks_cut_off(item)
         yield Found(
             item,
             f"{show(item.method)} comes before any initialize; the handshake has to be the first interaction."
@@ -89,6 +90,16 @@ def _before_the_first(connection: Connection) -> Iterator[Found]:
             level=NOTE if cut_off else None,
         )
         return
+
+
+def _looks_cut_off(first: Item) -> bool:
+    """Whether the trace probably begins after a handshake: the message speaks of what came before it."""
+    if first.exchange is not None and first.exchange.headers.get("mcp-protocol-version") is not None:
+        return True
+    if first.connection.sessions:
+        return False
+    # Clients count their requests, mostly from 0 or 1.
+    return first.kind == "notification" or (isinstance(first.id, int) and first.id > FIRST_IDS)
 
 
 def _waits_for_result(session: Session) -> Iterator[Found]:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Final
 
 from mcpsim.audit.model import Connection, Item
-from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, each, notifications
+from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, notifications
 from mcpsim.audit.rules.envelopes import is_json, is_utf_8
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import Era
@@ -22,6 +22,10 @@ EXIT_MS: Final = 10_000
 ALARMED_MS: Final = 1_000
 #: How many lines of a connection are looked at for pieces of a message that was written over several.
 MAX_PIECES: Final = 20_000
+
+#: What some writers put for numbers that JSON does not have.
+_CONSTANT: Final = re.compile(rb"NaN|Infinity")
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 _TROUBLE: Final = re.compile(
     rb"error|exception|traceback|fatal|panic|fail|abort|segmentation|killed", re.IGNORECASE
@@ -82,15 +86,32 @@ def _foreign(connection: Connection, sender: str) -> Iterator[Found]:
     stream = "stdout" if sender == "server" else "stdin"
     for item, is_split in _lines(connection):
         raw = item.raw or b""
-        if item.sender != sender or is_split or _holds_messages(raw) or is_json(raw):
+        if item.sender != sender or is_split or _holds_messages(raw):
+            continue
+        if _is_strict_json(raw):
+            why = "" if item.fault is None else f" {item.fault.message}"
+            yield Found(
+                item, f"Not every reader takes this line, and not all read it alike.{why}", level=NOTE
+            )
             continue
         text = show(raw.decode("utf-8", "replace"))
         where = "its stdout" if sender == "server" else "the server's stdin"
         yield Found(
             item,
             f"The {sender} writes {text} to {where}; {stream} is for messages only.",
-            "Write such lines to stderr." if sender == "server" else "Write whole messages only, one a line.",
+            _hint(raw, sender),
         )
+
+
+def _hint(raw: bytes, sender: str) -> str:
+    if raw[:15].lower() == b"content-length:":
+        return "Write each message on one line, without headers: that is the framing of another protocol."
+    return "Write such lines to stderr." if sender == "server" else "Write whole messages only, one a line."
+
+
+def _is_strict_json(raw: bytes) -> bool:
+    """Whether it is JSON by the letter, if not for every reader."""
+    return is_json(raw) and not _CONSTANT.search(_STRING.sub(b"", raw))
 
 
 def _holds_messages(raw: bytes) -> bool:
