@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcpsim.cli.command import Command
-from mcpsim.errors import RecordingError
+from mcpsim.errors import McpSimError, RecordingError
 from mcpsim.recording import lines
 from mcpsim.recording.readers import FORMATS, ReadTrace, read_trace
 from mcpsim.recording.transcript import safe
@@ -63,9 +63,11 @@ def _run(options: argparse.Namespace) -> int:
         if one.error:
             print(f"mcpsim audit: {one.error}", file=sys.stderr)
     text = FORMS[options.format](audited)
-    if text:
+    try:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
+    except OSError as error:
+        raise McpSimError(f"The report cannot be written: {error}") from error
     if any(one.error for one in audited):
         return UNREADABLE
     return BROKEN if any(one.report is not None and one.report.broken for one in audited) else CLEAN

@@ -334,10 +334,10 @@ def test_what_another_parser_would_take_stays_as_text() -> None:
 def test_directions_cost_the_same_for_each_message() -> None:
     def rate(count: int) -> float:
         directions = Directions()
-        began = time.perf_counter()
+        began = time.process_time()
         for id in range(count):
             directions.tell({"jsonrpc": "2.0", "id": id, "method": "tools/list"})
-        return (time.perf_counter() - began) / count
+        return (time.process_time() - began) / count
 
     rate(1000)
     assert rate(40_000) < 5 * rate(4_000)
@@ -482,6 +482,25 @@ def test_bodies_that_a_har_file_does_not_have_are_no_empty_bodies() -> None:
         "The body of the response is not in the file.",
         "The file has no response to this request.",
     ]
+
+
+def test_an_answer_that_a_tool_did_not_keep_is_no_fault_of_the_server() -> None:
+    empty = har_entry(answer="", kind="text/event-stream")
+    cut = har_entry(answer='{"jsonrpc":"2.0","id":1,"res', at=1)
+    cut["response"]["content"] |= {"size": 5000, "mimeType": "application/json"}
+    whole = har_entry(answer='{"jsonrpc":"2.0","id":1,"res', at=2)
+    trace = read(har_of(empty, cut, whole))
+    assert [one.why for one in trace.skipped] == ["The body of the response is not in the file."] * 2
+    # Where the body is whole, that it is broken is what was sent.
+    assert trace.rows[-1][0]["raw"] == '{"jsonrpc":"2.0","id":1,"res'
+
+
+def test_entries_without_a_time_keep_their_place() -> None:
+    entries = [har_entry(json.loads(line(id=id, method="tools/list")), "{}", at=id) for id in (1, 2, 3)]
+    del entries[1]["startedDateTime"]
+    rows = [row for row, _ in read(har_of(*entries)).rows if row["from"] == "client"]
+    assert [row["message"]["id"] for row in rows] == [1, 2, 3]
+    assert [row.get("t_ms") for row in rows] == [0, None, 2000]
 
 
 def test_a_body_in_base64_and_one_that_is_no_text() -> None:
@@ -816,9 +835,13 @@ def test_the_work_is_in_proportion_to_the_size(name: str) -> None:
 
     def seconds(times: int) -> float:
         text = grown(times)
-        began = time.perf_counter()
-        read_trace(text)
-        return time.perf_counter() - began
+
+        def once() -> float:
+            began = time.process_time()
+            read_trace(text)
+            return time.process_time() - began
+
+        return min(once() for _ in range(3))
 
     seconds(2)
     # Eight times as much: with quadratic work it would take sixty-four times as long.
@@ -843,7 +866,7 @@ def test_the_work_is_in_proportion_to_the_size(name: str) -> None:
 )
 def test_a_hostile_file_takes_no_time(data: bytes) -> None:
     for format in (None, *FORMATS):
-        began = time.perf_counter()
+        began = time.process_time()
         with suppress(RecordingError):
             read_trace(data, format=format)
-        assert time.perf_counter() - began < 6
+        assert time.process_time() - began < 6

@@ -12,10 +12,12 @@ import base64
 import binascii
 from typing import Any, Final, cast
 
-from mcpsim.recording.readers.http_entries import HttpEntry, add_entries, as_bytes, as_headers, as_status
+from mcpsim.recording.readers.bodies import body_of
+from mcpsim.recording.readers.http_entries import HttpEntry, add_entries, as_headers, as_status
 from mcpsim.recording.readers.model import Format, Found
 from mcpsim.recording.readers.source import NOT_JSON, Source
 from mcpsim.recording.readers.times import stamp_ms
+from mcpsim.transports.http import JSON_TYPE
 
 NAME: Final = "har"
 # From the click to the first byte of the response, in order.
@@ -93,10 +95,19 @@ def _text(content: dict[str, Any]) -> bytes | None:
         return None
     if content.get("encoding") == "base64":
         try:
-            return base64.b64decode(text, validate=True)
+            data = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             return None
-    return as_bytes(text)
+    else:
+        data = text.encode("utf-8", "surrogatepass")
+    return None if _is_cut(content, data) else data
+
+
+def _is_cut(content: dict[str, Any], data: bytes) -> bool:
+    """Whether a browser kept the beginning of a long body only. That is no fault of who sent it."""
+    kind = content.get("mimeType")
+    is_json = isinstance(kind, str) and kind.lower().startswith(JSON_TYPE)
+    return is_json and _number(content.get("size")) > len(data) and body_of(data).value is None
 
 
 HAR: Final = Format(NAME, "a HAR file", _claims, _read)

@@ -48,6 +48,7 @@ _SECRETS: Final = {
 }
 # What HTTP/2 has for the first line of a request.
 _PSEUDO: Final = ":"
+_ANSWERS: Final = (JSON_TYPE, EVENT_STREAM_TYPE)
 _WAS: Final = ("was", "were")
 _BODILESS: Final = frozenset({202, 204, 205, 304})
 
@@ -106,7 +107,10 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
     rows: list[_Row] = []
     left_out = 0
     streams = False
+    start = 0.0
     for number, entry in enumerate(entries, start=1):
+        # What has no time stands where it stands in the file.
+        start = start if entry.started_ms is None else entry.started_ms
         address = _address(entry.url)
         if address in older:
             continue
@@ -116,7 +120,7 @@ def add_entries(entries: Sequence[HttpEntry], found: Found) -> None:
         common: dict[str, Any] = {"transport": HTTP, "exchange": f"x{number}"}
         if several_servers:
             common["connection"] = address
-        for row in _rows(entry, common, secrets, found):
+        for row in _rows(entry, common, start, secrets, found):
             streams = streams or not row.timed
             rows.append(row)
     rows.sort(key=lambda one: one.at_ms)
@@ -239,9 +243,10 @@ class _Secrets:
         return self.labels[key]
 
 
-def _rows(entry: HttpEntry, common: dict[str, Any], secrets: _Secrets, found: Found) -> Iterator[_Row]:
+def _rows(
+    entry: HttpEntry, common: dict[str, Any], start: float, secrets: _Secrets, found: Found
+) -> Iterator[_Row]:
     timed = entry.started_ms is not None
-    start = entry.started_ms or 0.0
     answered = entry.answered_ms if entry.answered_ms is not None else start
     ended = max(entry.ended_ms if entry.ended_ms is not None else answered, answered)
     request: dict[str, Any] = {"from": "client", **common}
@@ -271,8 +276,12 @@ def _response(
     entry: HttpEntry, head: dict[str, Any], answered: float, ended: float, timed: bool, found: Found
 ) -> Iterator[_Row]:
     kind = _kind(entry)
-    if entry.response is None:
-        if entry.status in _BODILESS or (kind not in (JSON_TYPE, EVENT_STREAM_TYPE) and entry.status >= 300):
+    # Tools leave a body out, or empty, that they did not keep: an answer that is expected is not empty.
+    kept = entry.response is not None and (
+        entry.response.strip() or kind not in _ANSWERS or entry.status != 200
+    )
+    if entry.response is None or not kept:
+        if entry.status in _BODILESS or (kind not in _ANSWERS and entry.status >= 300):
             yield _Row(ended, timed, head, entry.where)
         else:
             found.skip(entry.where, "The body of the response is not in the file.")
