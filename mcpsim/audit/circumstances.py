@@ -228,3 +228,33 @@ def lists_what_it_refuses(item: Item) -> bool:
 def names_legacy_version(item: Item) -> bool:
     """Whether the request declares a legacy revision in its `_meta`."""
     return declares_modern(item) and version_of(item) in LEGACY_REVISIONS
+
+
+def was_cancelled(item: Item) -> bool:
+    """Whether the request was cancelled before."""
+    cancelled = None if item.call is None else item.call.cancelled
+    return cancelled is not None and cancelled.index < item.index
+
+
+def _round_before(item: Item) -> Mapping[str, Any]:
+    """The result that asked for what this request brings; {} where there is none."""
+    call = item.call
+    rounds = None if call is None else call.rounds
+    if call is None or rounds is None or call not in rounds.calls:
+        return {}
+    place = rounds.calls.index(call)
+    return rounds.calls[place - 1].result if place > 0 else {}
+
+
+def lacks_state(item: Item) -> bool:
+    """Whether a retry leaves out the request state that the server gave."""
+    return "requestState" in _round_before(item) and not brings("requestState")(item)
+
+
+def lacks_answers(item: Item) -> bool:
+    """Whether a retry leaves out an answer that the server asked for."""
+    asked, given = _round_before(item).get("inputRequests"), params_of(item).get("inputResponses")
+    if not isinstance(asked, dict):
+        return False
+    names = set(cast("dict[str, Any]", asked))
+    return not isinstance(given, dict) or not names <= set(cast("dict[str, Any]", given))

@@ -17,9 +17,13 @@ from mcpsim.audit.circumstances import (
     is_of_another_revision,
     is_undeclared,
     is_unlinked,
+    lacks_answers,
+    lacks_state,
     says,
+    was_cancelled,
 )
 from mcpsim.audit.diagnosis_row import (
+    ANY,
     Row,
     is_missing,
 )
@@ -32,6 +36,12 @@ from mcpsim.errors import (
 )
 
 OF_REQUESTS: Final[tuple[Row, ...]] = (
+    Row(
+        ANY,
+        both(was_cancelled, says("cancel", "abort")),
+        "The request was cancelled; this says no more than that.",
+        "Expect no answer to a cancelled request, and ignore this one.",
+    ),
     # What another revision has.
     Row(
         {METHOD_NOT_FOUND},
@@ -122,6 +132,18 @@ OF_REQUESTS: Final[tuple[Row, ...]] = (
         "Fetch resources/list again, and use a URI from it or from a template.",
     ),
     # Parameters.
+    Row(
+        {INVALID_PARAMS},
+        lacks_state,
+        "The request comes again without the requestState that the server gave.",
+        "Send requestState back exactly as it came, beside inputResponses.",
+    ),
+    Row(
+        {INVALID_PARAMS},
+        lacks_answers,
+        "The request comes again without all of the answers that the server asked for.",
+        "Put an answer under each key of inputRequests into inputResponses; declining is an answer too.",
+    ),
     Row(
         {INVALID_PARAMS},
         both(brings("requestState", "inputResponses"), is_modern),

@@ -62,6 +62,17 @@ def discovered(capabilities: Json) -> list[Json]:
     ]
 
 
+def asked_back(**retry: Any) -> list[Json]:
+    """A call that the server answers with a question, and the retry."""
+    result = {"resultType": "input_required", "requestState": "q", "inputRequests": {"day": {}, "seat": {}}}
+    answered = {"from": "server", "message": {"jsonrpc": "2.0", "id": 6, "result": result}}
+    return [
+        request("tools/call", {"name": "x", **meta()}, id=6),
+        answered,
+        modern("tools/call", name="x", **retry),
+    ]
+
+
 def over_http(rows: list[Json], status: int, **headers: str) -> list[Json]:
     """The last request and its answer as an HTTP exchange."""
     *before, asked, answered = rows
@@ -268,6 +279,30 @@ CASES: list[tuple[str, list[Json], str, str]] = [
         [*opened(server={"resources": {}}), request("resources/read", {"uri": "a:b"}), error(-32002)],
         'no resource "a:b"',
         "resources/list",
+    ),
+    ("no state", [*asked_back(inputResponses={}), error(-32602)], "without the requestState", "exactly"),
+    (
+        "no answer",
+        [*asked_back(inputResponses={"day": {}}, requestState="q"), error(-32602)],
+        "without all of the answers",
+        "each key",
+    ),
+    (
+        "answer to a cancelled request",
+        [
+            modern("tools/list"),
+            {
+                "from": "client",
+                "message": {
+                    "jsonrpc": "2.0",
+                    "method": "notifications/cancelled",
+                    "params": {"requestId": 7},
+                },
+            },
+            error(0, "Request cancelled"),
+        ],
+        "was cancelled",
+        "ignore",
     ),
     (
         "state",
