@@ -61,13 +61,27 @@ class Misfit(NamedTuple):
     message: str
 
 
+class Itself:
+    """An object as a key: it is equal to itself only, and kept for as long as the key is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 class Schemas:
     """Judges schemas and values. It remembers what it was asked: make one for each trace or connection."""
 
     def __init__(self) -> None:
         self._faults: dict[str, str | None] = {}
-        # The schema is kept beside its validator: its identity is the key, and must not go to another object.
-        self._validators: dict[int, tuple[Any, _Bounded | NotJudged]] = {}
+        self._validators: dict[Itself, _Bounded | NotJudged] = {}
 
     def fault_of(self, schema: Mapping[str, Any]) -> str | None:
         """What makes a schema not valid in its dialect, or None.
@@ -90,16 +104,17 @@ class Schemas:
             NotJudged: schema or value are beyond the bounds, the schema is not valid, refers to what is not
                 inside it, or has regular expressions where leaving them out could make it stricter.
         """
-        known = self._validators.get(id(schema))
+        key = Itself(schema)
+        known = self._validators.get(key)
         if known is None:
             try:
-                made: _Bounded | NotJudged = _Bounded(schema, self.fault_of(schema))
+                known = _Bounded(schema, self.fault_of(schema))
             except NotJudged as error:
-                made = error
-            known = self._validators[id(schema)] = schema, made
-        if isinstance(known[1], NotJudged):
-            raise known[1]
-        return known[1].misfit(value)
+                known = error
+            self._validators[key] = known
+        if isinstance(known, NotJudged):
+            raise known
+        return known.misfit(value)
 
 
 class _Bounded:

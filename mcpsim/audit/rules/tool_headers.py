@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
+from mcpsim.audit.json_schemas import Itself
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.listed import TOOLS, asked, members_of
@@ -106,8 +107,7 @@ class _Called(NamedTuple):
 def _called(connection: Connection) -> Iterator[_Called]:
     if not connection.is_http:
         return
-    # By the identity of a definition: the trace keeps it for as long as this runs.
-    read: dict[int, tuple[tuple[ParameterHeader, ...], str]] = {}
+    read: dict[Itself, tuple[tuple[ParameterHeader, ...], str]] = {}
     for one in asked(connection, TOOLS, "tools/call"):
         request = one.call.request
         name = request.params.get("name")
@@ -116,9 +116,10 @@ def _called(connection: Connection) -> Iterator[_Called]:
         tool = one.before.definition(name)
         if tool is None or one.before.changed is not None:
             continue
-        if id(tool) not in read:
-            read[id(tool)] = _read(tool)
-        yield _Called(request, *read[id(tool)])
+        key = Itself(tool)
+        if key not in read:
+            read[key] = _read(tool)
+        yield _Called(request, *read[key])
 
 
 def _read(tool: Mapping[str, Any]) -> tuple[tuple[ParameterHeader, ...], str]:
