@@ -245,4 +245,4 @@ def _rules() -> Iterator[Rule]:
         )
 
 
-FEATURES: Final[tuple[Rule, ...]] = tuple(_rules())
+FEATURES: Final[tuple[Rule, ...]] = (*_rules(),)
