@@ -13,8 +13,11 @@ from mcpsim.client import Client
 from mcpsim.course.misbehaving.base import Misbehaviour, Party
 from mcpsim.course.misbehaving.changing import (
     Letter,
+    add_after,
     from_nth,
     on_message,
+    on_nth,
+    only_from,
     raw_bytes,
     request_header,
     response_header,
@@ -29,6 +32,7 @@ from mcpsim.course.misbehaving.messages import (
 from mcpsim.course.servers import help_desk, region_desk, travel_desk
 from mcpsim.eras.revisions import LATEST_LEGACY, ClientEra
 from mcpsim.errors import HEADER_MISMATCH, McpSimError
+from mcpsim.gateway import Gateway
 from mcpsim.server import Server
 from mcpsim.transports.http import (
     LAST_EVENT_ID_HEADER,
@@ -38,6 +42,7 @@ from mcpsim.transports.http import (
     SESSION_ID_HEADER,
     HttpHead,
     HttpRequest,
+    sse_event,
 )
 from mcpsim.transports.twists import MakeTwist
 
@@ -412,6 +417,101 @@ _SESSIONS: Final = (
     ),
 )
 
+
+def logging_desk() -> Server:
+    """A help desk that may send log messages."""
+    return help_desk(logging=True)
+
+
+def _same_id(letter: Letter) -> Any:
+    out = letter.out
+    return out.with_raw(sse_event(out.data, id="e")) if out.is_http and out.head is None else None
+
+
+def _parting_words(letter: Letter) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "Bye."}}
+
+
+async def report_by_hand(client: Client) -> None:
+    """Call a tool that takes its time, and read the stream to its end."""
+    await client.send_raw(
+        {
+            "jsonrpc": "2.0",
+            "id": "by-hand",
+            "method": CALL,
+            "params": {"name": "export_report", "arguments": {"parts": 2}, "_meta": {"progressToken": "r"}},
+        }
+    )
+
+
+def _ping_by_hand(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": f"by-hand-{number}", "method": "ping"}
+
+
+async def go_on_after_404(client: Client) -> None:
+    """Send two requests in a session, whatever comes back."""
+    for number in (1, 2):
+        await client.send_raw(_ping_by_hand(number))
+        await anyio.sleep(0.5)
+
+
+async def begin_anew_after_404(client: Client) -> None:
+    """Send two requests; what is lost with its session is asked again in a new one."""
+    for _ in range(2):
+        await client.request("ping", timeout_s=5)
+        await anyio.sleep(0.5)
+
+
+_MORE: Final = (
+    Misbehaviour(
+        "server-gives-all-events-one-id",
+        "server",
+        "http-event-ids-are-unique",
+        "The server gives all events of its streams the same id.",
+        build_a_report,
+        help_desk,
+        "legacy",
+        "http",
+        twist=on_message(_same_id, "notification", "result"),
+        endpoint={"resumable": True},
+    ),
+    _server(
+        "server-speaks-after-the-response",
+        "http-response-ends-the-stream",
+        "The server sends a log message in the stream of a request that it has answered.",
+        add_after(CALL, _parting_words, "result"),
+        "legacy",
+        report_by_hand,
+        logging_desk,
+    ),
+    Misbehaviour(
+        "client-goes-on-in-a-lost-session",
+        "client",
+        "http-404-starts-a-new-session",
+        "The client goes on with a session id that the server does not know any more.",
+        go_on_after_404,
+        help_desk,
+        "legacy",
+        "http",
+        scenery=on_nth(1, response_status(404, "ping")),
+        good_story=begin_anew_after_404,
+    ),
+    Misbehaviour(
+        "gateway-drops-what-it-does-not-know",
+        "gateway",
+        "http-unknown-param-header-is-forwarded",
+        "The gateway drops a parameter header that it does not know.",
+        find_a_ticket,
+        help_desk,
+        "modern",
+        "http",
+        twist=only_from("gateway", request_header("Mcp-Param-Shade", None, CALL)),
+        setting={"gateway": Gateway()},
+        scenery=only_from("client", request_header("Mcp-Param-Shade", "dark", CALL)),
+    ),
+)
+
+
 HTTP: Final[tuple[Misbehaviour, ...]] = (
     *_REQUESTS,
     *_METADATA,
@@ -419,4 +519,5 @@ HTTP: Final[tuple[Misbehaviour, ...]] = (
     *_ANSWERS,
     *_STREAMS,
     *_SESSIONS,
+    *_MORE,
 )
