@@ -124,6 +124,9 @@ def _strays(connection: Connection) -> Iterator[Named]:
                 yield from _without_id(item, place, asker, whole)
             elif item.call is None:
                 yield from _with_foreign_id(item, asker, whole)
+            if item.call is None:
+                # Whoever gets an answer to nothing may say so, by an error without an id.
+                heard[item.sender].excuses += 1
         elif item.kind == "malformed" and _answers_notification(item):
             yield UNANSWERED, Found(item, f"A notification gets an answer: {show(item.value)}.")
         elif item.kind not in ("event", "stderr", "comment"):

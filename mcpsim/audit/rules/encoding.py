@@ -61,8 +61,9 @@ def _json(item: Item) -> Iterator[Found]:
 def _alike(item: Item) -> Iterator[Found]:
     texts = _texts(item)
     if texts and all(is_json(text) and len(text) <= DEFAULT_LIMITS.max_bytes for text in texts):
-        why = "" if item.fault is None else f" {item.fault.message}"
-        yield Found(item, f"Not every reader takes this text, and not all read it alike.{why}")
+        # What our reader says of it, without its verdict.
+        why = "" if item.fault is None else item.fault.message.partition(": ")[2]
+        yield Found(item, f"Not every reader takes this text, and not all read it alike: {why}")
 
 
 ENCODING: Final[tuple[Rule, ...]] = (
