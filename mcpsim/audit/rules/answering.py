@@ -5,7 +5,7 @@ answered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from mcpsim.audit.building import Key, key_of
@@ -50,7 +50,7 @@ _UNREAD: Final = frozenset({PARSE_ERROR, INVALID_REQUEST})
 LONG: Final = 100_000
 _LOOK_BACK: Final = 20
 FORBIDDEN: Final = 403
-_OTHER: Final[dict[Side, Side]] = {"client": "server", "server": "client"}
+_OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
 _REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
 
 
@@ -61,11 +61,11 @@ class _Heard:
         excuses: what could not be read, or not as a message: an error without an id may be about it.
         ids: of what is no message.
         owed: requests that are never answered in the trace, and not cancelled so far.
-        notifications: those that may have been answered.
+        notifications: how many came, less those that were taken to be answered.
         texts: the ids of all requests as text.
     """
 
-    __slots__ = ("excuses", "ids", "notifications", "owed", "recent", "texts")
+    __slots__ = ("excuses", "ids", "notifications", "owed", "texts")
 
     def __init__(self) -> None:
         self.excuses = 0
@@ -73,7 +73,6 @@ class _Heard:
         self.owed = 0
         self.notifications = 0
         self.texts: set[str] = set()
-        self.recent: list[Item] = []
 
     def take(self, item: Item) -> None:
         """Note down what was sent."""
