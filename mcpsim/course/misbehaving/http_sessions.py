@@ -24,7 +24,7 @@ from mcpsim.course.misbehaving.messages import (
     find_a_ticket,
 )
 from mcpsim.course.servers import help_desk
-from mcpsim.eras.revisions import ClientEra
+from mcpsim.eras.revisions import LEGACY_REVISIONS, ClientEra
 from mcpsim.gateway import Gateway
 from mcpsim.server import Server
 from mcpsim.transports.http import (
@@ -179,7 +179,7 @@ _SESSIONS: Final = (
         "client-names-an-older-version",
         "http-version-header-is-negotiated",
         "The client's header names another version than was negotiated.",
-        request_header(PROTOCOL_VERSION_HEADER, "2025-06-18", CALL),
+        request_header(PROTOCOL_VERSION_HEADER, LEGACY_REVISIONS[-2], CALL),
         "legacy",
     ),
     http_client(
