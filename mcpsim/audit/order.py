@@ -102,3 +102,12 @@ def ways(trace: Trace) -> Iterator[tuple[Connection, ...]]:
             yield (connection,)
     for several in over_http.values():
         yield tuple(several)
+
+
+def hides_requests(way: Iterable[Connection], side: Side) -> bool:
+    """Whether a side sent what is no message here: what seems to be missing may stand in it."""
+    return any(
+        item.kind in ("malformed", "unreadable") and item.sender == side
+        for connection in way
+        for item in connection.items
+    )

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from mcpsim.audit.building import Key, key_of
-from mcpsim.audit.model import Call, Connection, Item, Trace
-from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, is_later_by, ways
+from mcpsim.audit.model import Call, Connection, Item, Side, Trace
+from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, hides_requests, is_later_by, ways
 from mcpsim.audit.rule import (
     ALL,
     LEGACY,
@@ -29,6 +29,7 @@ from mcpsim.recording.interchange import INTERMEDIARIES
 
 CANCELLED: Final = "notifications/cancelled"
 LISTEN: Final = "subscriptions/listen"
+_SIDES: Final[tuple[Side, ...]] = ("client", "server")
 BEHAVIOR: Final[Mapping[Era, str]] = {
     "modern": "basic/patterns/cancellation#behavior-requirements",
     "legacy": "basic/utilities/cancellation#behavior-requirements",
@@ -73,6 +74,7 @@ def _names_nothing_on(way: tuple[Connection, ...], lost: Collection[Key | None])
     if not cancels or any(connection.began_late for connection in way):
         return
     asked = _asked_on(way)
+    hidden = {side for side in _SIDES if hides_requests(way, side)}
     for cancel in cancels:
         modern = cancel.era == "modern"
         # Without the handshake, the trace began later than the session.
@@ -81,7 +83,7 @@ def _names_nothing_on(way: tuple[Connection, ...], lost: Collection[Key | None])
         id = cancel.params["requestId"]
         key = key_of(cancel.sender, id)
         # Over HTTP the request may be on another connection, and even come later.
-        if key in lost or (cancel.is_http and key in asked):
+        if key in lost or cancel.sender in hidden or (cancel.is_http and key in asked):
             continue
         yield Found(
             cancel,
@@ -226,7 +228,7 @@ def _by_server_on(way: tuple[Connection, ...]) -> Iterator[Found]:
         call = cancel.call or asked.get(key_of("client", id))
         if call is not None and call.method == LISTEN:
             continue
-        if call is None and cancel.connection.began_late:
+        if call is None and (cancel.connection.began_late or hides_requests(way, "client")):
             continue
         is_other = call is not None and call.asked_by == "client"
         what = f"which is `{show(call.method)[1:-1]}`" if call is not None and is_other else ""

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side, Trace
-from mcpsim.audit.order import ON_ITS_WAY_MS, burst, is_later_by, is_one_stream, ways
+from mcpsim.audit.order import ON_ITS_WAY_MS, burst, hides_requests, is_later_by, is_one_stream, ways
 from mcpsim.audit.rule import (
     ALL,
     MUST,
@@ -206,6 +206,7 @@ def _unknown_token_on(way: tuple[Connection, ...]) -> Iterator[Found]:
         for connection in way
         for call in connection.calls
     }
+    hidden = {side for side in _OTHER if hides_requests(way, side)}
     for item in unknown:
         token = item.params[PROGRESS_TOKEN]
         other: Side = _OTHER[item.sender]
@@ -213,7 +214,7 @@ def _unknown_token_on(way: tuple[Connection, ...]) -> Iterator[Found]:
         if item.era == "legacy" and item.session is None:
             continue
         # Over HTTP the request may be on another connection.
-        if item.is_http and key_of(other, token) in given:
+        if other in hidden or (item.is_http and key_of(other, token) in given):
             continue
         twin: object = str(token) if not isinstance(token, str) else None
         if isinstance(token, str) and token.isdecimal() and len(token) < 16:

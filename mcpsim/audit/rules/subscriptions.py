@@ -60,14 +60,16 @@ class _Open:
         by_key: the last subscription of each id.
         asking: those that asked for a kind of change, by its method.
         everything: a filter could not be read: whatever comes may have been asked for.
+        hidden: there may be subscriptions that are not known here.
     """
 
-    __slots__ = ("asking", "by_key", "everything")
+    __slots__ = ("asking", "by_key", "everything", "hidden")
 
     def __init__(self) -> None:
         self.by_key: dict[Key, Asked] = {}
         self.asking: dict[str, list[Asked]] = {method: [] for method in sorted(CHANGES)}
         self.everything = False
+        self.hidden = False
 
     def add(self, subscription: Subscription) -> None:
         request = subscription.call.request
@@ -105,7 +107,8 @@ def ended_by_server(subscription: Subscription, item: Item) -> bool:
 
 def _deliveries(connection: Connection) -> Iterator[tuple[Item, _Open]]:
     """Each change that a modern server tells of, and what is open then."""
-    if not connection.subscriptions and not any(item.method in CHANGES for item in connection.items):
+    told = CHANGES | {ACKNOWLEDGED}
+    if not connection.subscriptions and not any(item.method in told for item in connection.items):
         return
     now = _Open()
     for item in connection.items:
@@ -113,6 +116,9 @@ def _deliveries(connection: Connection) -> Iterator[tuple[Item, _Open]]:
             now.add(item.call.subscription)
         elif item.kind == "notification" and item.sender == "server" and item.era == "modern":
             yield item, now
+        elif item.kind in ("malformed", "unreadable") and item.sender == "client":
+            # It may be a subscription that the server could read.
+            now.everything = now.hidden = True
 
 
 def stream_of(item: Item) -> Call | None:
@@ -235,7 +241,7 @@ def _foreign_id(connection: Connection) -> Iterator[Found]:
                     hint="The id is that of the `subscriptions/listen` request, of the same type.",
                 )
             continue
-        if now.find(id) is not None or connection.began_late:
+        if now.find(id) is not None or now.hidden or connection.began_late:
             continue
         yield Found(
             item,
