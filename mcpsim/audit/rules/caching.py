@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcpsim.audit.model import Item, Trace, Walk
+from mcpsim.audit.model import Call, Item, Trace, Walk
 from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, each, results
 from mcpsim.audit.rules.caching_keys import changed_by, contents_of, in_time, is_retry, key_of, subject_of
 from mcpsim.audit.words import show
@@ -76,15 +76,24 @@ def _no_scope(item: Item) -> Found | None:
     return Found(item, f'cacheScope is {show(scope)}; it must be "public" or "private".')
 
 
+def _cacheable(trace: Trace) -> Iterator[Item]:
+    """The results that may be kept."""
+    for connection in trace.connections:
+        for call in connection.calls:
+            answer = call.answer
+            if call.method not in CACHEABLE or answer is None or answer.kind != "response":
+                continue
+            if answer.revision in MODERN:
+                yield answer
+
+
 def _by_server(fault: Callable[[Item], Found | None]) -> Callable[[Trace], Iterator[Found]]:
     """A check of every cacheable result. What a gateway passes on is not its own fault."""
 
     def check(trace: Trace) -> Iterator[Found]:
         passed_on: set[str] = set()
         later: list[Found] = []
-        for item in trace.items:
-            if item.kind != "response" or item.method not in CACHEABLE or item.revision not in MODERN:
-                continue
+        for item in _cacheable(trace):
             found = fault(item)
             if found is None:
                 continue
@@ -146,6 +155,8 @@ class _Public:
 
 def _same_for_all(trace: Trace) -> Iterator[Found]:
     known: dict[tuple[str, ...], _Public] = {}
+    if len({call.principal for call in _public(trace)}) < _TWO:
+        return
     behind = any(one.client in INTERMEDIARIES for one in trace.connections)
     changes: dict[str, int] = {}
     for item in trace.items:
@@ -170,6 +181,16 @@ def _same_for_all(trace: Trace) -> Iterator[Found]:
                 before.told = True
                 yield _differs(before.item, item)
             yield _differs(item, before.item)
+
+
+def _public(trace: Trace) -> Iterator[Call]:
+    """The requests over HTTP with an answer for everybody."""
+    for item in _cacheable(trace):
+        if item.is_http and item.call is not None and item.result.get("cacheScope") == "public":
+            yield item.call
+
+
+_TWO: Final = 2
 
 
 def _differs(item: Item, other: Item) -> Found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcpsim.audit.gathering import LISTS
-from mcpsim.audit.model import Connection, Item
+from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each
 from mcpsim.audit.rules.caching_keys import changed_by, is_retry, key_of, subject_of, ttl_of
 from mcpsim.audit.words import show
@@ -25,7 +25,7 @@ _USES: Final[Mapping[str, str]] = {"tools/call": "tools/list", "prompts/get": "p
 
 
 def _dropped_pages(connection: Connection) -> Iterator[Found]:
-    if connection.client in INTERMEDIARIES:
+    if connection.client in INTERMEDIARIES or not connection.walks:
         return
     given: dict[tuple[str, str | None], set[str]] = {}
     # The cursors of before an error about one of them, with that one.
@@ -91,9 +91,10 @@ _TOLERANCE: Final = 0.02
 def _fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
     """Says where a client fetches again what is fresh ("early"), just when it gets stale ("on time"), or at
     the same interval again and again ("steady")."""
-    if connection.client in INTERMEDIARIES:
+    if connection.client in INTERMEDIARIES or not any(call.method in CACHEABLE for call in connection.calls):
         return
     known: dict[tuple[str, str | None, str], _Fetched] = {}
+    asked: dict[int, _Fetched] = {}
     by_subject: dict[str, list[_Fetched]] = {}
     errors = 0
     for item in connection.items:
@@ -105,14 +106,16 @@ def _fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
         call = item.call
         if call is None or call.method not in CACHEABLE or call.era != "modern" or is_retry(call):
             continue
-        one = known.setdefault((call.method, call.principal, key_of(call)), _Fetched())
         if item is call.request:
+            one = known.setdefault((call.method, call.principal, key_of(call)), _Fetched())
+            asked[id(call)] = one
             if one.errors != errors:
                 # An error is a reason to look again.
                 one.errors, one.early = errors, -1
             yield from _again(item, one)
             one.asked_ms = item.at_ms
-        elif item is call.answer and item.kind == "response":
+        elif item is call.answer and item.kind == "response" and id(call) in asked:
+            one = asked[id(call)]
             one.answer = item
             by_subject.setdefault(subject_of(call) or call.method, []).append(one)
 
@@ -177,8 +180,12 @@ def _steady(connection: Connection) -> Iterator[Found]:
             )
 
 
+def _is_unknown(call: Call) -> bool:
+    return call.method in _USES and call.answer is not None and call.answer.code in _UNKNOWN_NAME
+
+
 def _stale_used(connection: Connection) -> Iterator[Found]:
-    if connection.client in INTERMEDIARIES:
+    if connection.client in INTERMEDIARIES or not any(_is_unknown(call) for call in connection.calls):
         return
     changed: dict[str, Item] = {}
     for item in connection.items:

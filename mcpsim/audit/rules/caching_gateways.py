@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Call, Item, Trace
@@ -301,9 +302,17 @@ def _changed(hit: _Hit) -> Iterator[Found]:
     )
 
 
+# All rules here ask for the same hits, one after the other.
+@lru_cache(maxsize=1)
+def _hits(trace: Trace) -> tuple[_Hit, ...]:
+    return tuple(_Cache(trace).hits())
+
+
 def _of_hits(check: Callable[[_Hit], Iterator[Found]]) -> Callable[[Trace], Iterator[Found]]:
     def check_trace(trace: Trace) -> Iterator[Found]:
-        for hit in _Cache(trace).hits():
+        # Without a gateway nothing is read, and nothing kept.
+        has_gateway = any(one.server in INTERMEDIARIES for one in trace.connections)
+        for hit in _hits(trace) if has_gateway else ():
             # What stood before the beginning may have been fetched for the same one, and under the same key.
             if not (hit.call.connection.began_late or hit.latest.call.connection.began_late):
                 yield from check(hit)

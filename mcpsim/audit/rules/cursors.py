@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from mcpsim.audit.model import Call, Connection, Item, Session, Trace
 from mcpsim.recording.interchange import INTERMEDIARIES
 
 Kind = Literal["changed", "invented", "missing", "other list", "other session"]
 
-#: With how many of the latest cursors one that is not known is compared.
-_LATEST: Final = 20
+DECODED: Final = "decoded"
+_SHORT: Final = 8
 #: Longer ones are not taken apart.
 _LONGEST: Final = 2_000
 _NOTHING: Final = frozenset({"undefined", "null", "none", "nil", "nan"})
@@ -49,12 +48,39 @@ class Foreign(NamedTuple):
     first: Item | None
 
 
+class _Forms:
+    """Cursors by what is left of them when they are spelled in another way; made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._new: list[str] = []
+        self._known: dict[tuple[str, str], str] = {}
+
+    def add(self, cursor: str) -> None:
+        self._new.append(cursor)
+
+    def like(self, sent: str) -> tuple[str, str]:
+        """A cursor of which another one may have been made, and how; two empty texts where there is none."""
+        last = self._new[-1] if self._new else ""
+        for given in self._new:
+            for form in _forms(given):
+                self._known[form] = given
+        self._new.clear()
+        for how, form in _forms(sent):
+            given = self._known.get((how, form))
+            if given is not None:
+                return given, how
+        given = self._known.get((DECODED, sent))
+        if given is not None:
+            return given, DECODED
+        return (last, "cut off") if len(sent) >= _SHORT and last.startswith(sent) else ("", "")
+
+
 @dataclass(slots=True)
 class _Scope:
     """What was given out in one session, or on one connection."""
 
     given: dict[str, dict[str, Item]] = field(default_factory=dict[str, "dict[str, Item]"])
-    latest: dict[str, deque[str]] = field(default_factory=dict[str, "deque[str]"])
+    forms: dict[str, _Forms] = field(default_factory=dict[str, "_Forms"])
     firsts: dict[str, Item] = field(default_factory=dict[str, Item])
     begun: set[str] = field(default_factory=set[str])
     ended: set[str] = field(default_factory=set[str])
@@ -66,7 +92,22 @@ def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
     """Every request of these lists with a cursor that was not given out."""
     scopes: dict[int, _Scope] = {}
     everywhere: dict[str, int] = {}
+    if not any(
+        call.method in methods and "cursor" in call.request.params
+        for connection in trace.connections
+        for call in connection.calls
+    ):
+        return
     for item in trace.items:
+        kind = item.kind
+        if kind == "request":
+            if item.method not in methods:
+                continue
+        elif kind == "response":
+            if item.method not in methods and "nextCursor" not in item.result:
+                continue
+        elif kind not in ("unreadable", "malformed") or item.sender == "client":
+            continue
         if item.connection.client in INTERMEDIARIES:
             # Whoever passes on what comes has made up nothing.
             continue
@@ -74,17 +115,16 @@ def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
         scope = scopes.get(id(place))
         if scope is None:
             scope = scopes[id(place)] = _Scope()
-        if item.kind == "request":
-            if item.method in methods and item.call is not None:
-                found = _asked(item.call, scope, id(place), everywhere)
-                if found is not None:
-                    yield found
-        elif item.kind == "response":
+        if kind == "request":
+            found = None if item.call is None else _asked(item.call, scope, id(place), everywhere)
+            if found is not None:
+                yield found
+        elif kind == "response":
             _answered(item, scope)
             cursor = item.result.get("nextCursor")
             if isinstance(cursor, str):
                 everywhere[cursor] = id(place)
-        elif item.kind in ("unreadable", "malformed") and item.sender == "server":
+        else:
             scope.unclear = True
 
 
@@ -98,7 +138,7 @@ def _answered(item: Item, scope: _Scope) -> None:
     method = "" if call is None else call.method
     if isinstance(cursor, str):
         scope.given.setdefault(method, {})[cursor] = item
-        scope.latest.setdefault(method, deque(maxlen=_LATEST)).append(cursor)
+        scope.forms.setdefault(method, _Forms()).add(cursor)
         scope.ended.discard(method)
     elif call is not None:
         scope.ended.add(method)
@@ -142,50 +182,27 @@ def _asked(call: Call, scope: _Scope, place: int, everywhere: dict[str, int]) ->
         return be("other session") if certain and everywhere[cursor] != place else None
     if cursor.lower() in _NOTHING and method in scope.ended:
         return be("missing")
-    for like in reversed(scope.latest.get(method, ())):
-        how = _changed(like, cursor)
-        if how:
-            return be("changed", like, how)
-    return be("invented")
+    forms = scope.forms.get(method)
+    like, how = ("", "") if forms is None else forms.like(cursor)
+    return be("changed", like, how) if how else be("invented")
 
 
-def _changed(given: str, sent: str) -> str:
-    """How one cursor was made of another; "" where it does not look so."""
-    if max(len(given), len(sent)) > _LONGEST or not given or not sent:
-        return ""
-    if given.strip() == sent.strip():
-        return "given other blanks"
-    if given.rstrip("=") == sent.rstrip("="):
-        return "given another padding"
-    if sent in (quote(given, errors="replace"), quote(given, safe="", errors="replace"), unquote(given)):
-        return "encoded or decoded as of a URL"
-    if sent.strip("\"'") == given:
-        return "put into quotes"
-    if given.casefold() == sent.casefold():
-        return "spelled in other letters"
-    if _skeleton(given) == _skeleton(sent) and _DIGITS.search(given):
-        return "given another number"
-    if len(sent) >= _SHORT and given.startswith(sent):
-        return "cut off"
-    return _changed_inside(_decoded(given), _decoded(sent), sent)
-
-
-_SHORT: Final = 8
-
-
-def _changed_inside(given: str, sent: str, raw: str) -> str:
-    """As `_changed`, for what cursors in Base64 stand for."""
-    if not given:
-        return ""
-    if given == raw:
-        return "decoded"
-    if sent and _skeleton(given) == _skeleton(sent) and _DIGITS.search(given):
-        return "taken apart, and given another number"
-    return ""
-
-
-def _skeleton(text: str) -> str:
-    return _DIGITS.sub("0", text)
+def _forms(cursor: str) -> Iterator[tuple[str, str]]:
+    """What is left of a cursor when it is spelled in another way, each with what that would be."""
+    if not cursor or len(cursor) > _LONGEST:
+        return
+    yield "given other blanks", cursor.strip()
+    yield "put into quotes", cursor.strip("\"'")
+    yield "given another padding", cursor.rstrip("=")
+    yield "encoded or decoded as of a URL", unquote(cursor)
+    yield "spelled in other letters", cursor.casefold()
+    if _DIGITS.search(cursor):
+        yield "given another number", _DIGITS.sub("0", cursor)
+    inside = _decoded(cursor)
+    if inside:
+        yield DECODED, inside
+        if _DIGITS.search(inside):
+            yield "taken apart, and given another number", _DIGITS.sub("0", inside)
 
 
 def _decoded(text: str) -> str:

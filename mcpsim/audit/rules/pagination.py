@@ -175,6 +175,8 @@ def _code(trace: Trace) -> Iterator[Found]:
 
 
 def _stable(connection: Connection) -> Iterator[Found]:
+    if not connection.walks:
+        return
     # With how often the list had changed when the cursor was given out.
     given: dict[tuple[str, str | None, str, int], tuple[Item, int]] = {}
     changes: Counter[str] = Counter()
@@ -254,7 +256,7 @@ _NO_WORK: Final = frozenset({"initialize", "ping", "server/discover", "subscript
 
 def _left_open(connection: Connection) -> list[_Open]:
     """The lists of which a page was read and the next one was not, though the client went on."""
-    if connection.client in INTERMEDIARIES:
+    if connection.client in INTERMEDIARIES or not connection.walks:
         return []
     lists: dict[tuple[str, str | None, int], _Open] = {}
     waiting: set[tuple[str, str | None, int]] = set()
@@ -331,7 +333,7 @@ class _Restarts:
 
 
 def _empty(connection: Connection) -> Iterator[Found]:
-    if connection.client in INTERMEDIARIES:
+    if connection.client in INTERMEDIARIES or not connection.walks:
         return
     lists: dict[tuple[str, str | None], _Restarts] = {}
     for item in connection.items:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -213,6 +214,8 @@ def _told(item: Item) -> Iterator[Report]:
                 yield Report(item, task, "list", call)
 
 
+# All rules about tasks ask for the same book, one after the other.
+@lru_cache(maxsize=1)
 def book_of(connection: Connection) -> Book:
     """Read the tasks of a connection."""
     book = Book(connection, {}, [])

@@ -102,6 +102,8 @@ def _offered(connection: Connection) -> Iterator[tuple[Call, str]]:
 
 
 def _supports(connection: Connection) -> Iterator[tuple[Call, str, bool]]:
+    if not any("tasks" in (session.server_capabilities or {}) for session in connection.sessions):
+        return
     known: dict[str, str] = {}
     called: dict[str, list[Call]] = {}
     for item in connection.items:
