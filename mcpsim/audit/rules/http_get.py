@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.model import Call, Connection, Exchange, Item, Session
 from mcpsim.audit.order import is_later_by
 from mcpsim.audit.rule import LEGACY, MUST, SHOULD, Found, Rule, each, messages, notifications
 from mcpsim.audit.rules.http import accept_fault
@@ -74,7 +74,7 @@ def _broadcast(connection: Connection) -> Iterator[Found]:
     """The same message on two streams that are open at the same time."""
     if not connection.is_http:
         return
-    seen: dict[tuple[int, int, str, str], Item] = {}
+    seen: dict[tuple[Session | None, Call | None, str, str], Item] = {}
     for item in connection.items:
         exchange = item.exchange
         if exchange is None or item.sender != "server" or item.kind not in MESSAGES or item.disturbed:
@@ -84,8 +84,8 @@ def _broadcast(connection: Connection) -> Iterator[Found]:
         if exchange.http_method == "GET" and is_resumption(exchange) is not False:
             continue
         # A progress token may come again, with another request.
-        about = id(item.call) if item.method == PROGRESS else 0
-        key = id(item.session), about, item.kind, _body(item)
+        about = item.call if item.method == PROGRESS else None
+        key = item.session, about, item.kind, _body(item)
         first = seen.setdefault(key, item)
         seen[key] = item
         other = first.exchange

@@ -15,7 +15,7 @@ from mcpsim.audit.rule import MODERN, MUST, SHOULD, Bound, Found, Level, Rule, e
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Difference, difference
 from mcpsim.audit.rules.http_metadata import problems_of
-from mcpsim.audit.rules.listed import TOOLS, asked, members_of
+from mcpsim.audit.rules.listed import TOOLS, Listing, asked, members_of
 from mcpsim.audit.words import show
 from mcpsim.errors import HEADER_MISMATCH, ParameterHeaderError
 from mcpsim.recording.interchange import INTERMEDIARIES
@@ -83,8 +83,8 @@ def carried(connection: Connection) -> Iterator[Carried]:
             one.call,
             exchange.headers,
             _arguments(item),
-            annotated.of(known),
-            None if certain is None else annotated.of(certain),
+            () if known is None else annotated.of(one.before, name, known),
+            None if certain is None else annotated.of(one.after, name, certain),
         )
 
 
@@ -100,12 +100,14 @@ class _Annotated:
     """The annotated arguments of tools; each definition is read once."""
 
     def __init__(self) -> None:
-        self._read: dict[int, tuple[ParameterHeader, ...]] = {}
+        self._read: dict[tuple[Listing, str], tuple[ParameterHeader, ...]] = {}
 
-    def of(self, definition: Mapping[str, Any] | None) -> tuple[ParameterHeader, ...]:
-        if definition is None:
+    def of(
+        self, listing: Listing | None, name: str, definition: Mapping[str, Any]
+    ) -> tuple[ParameterHeader, ...]:
+        if listing is None:
             return ()
-        key = id(definition)
+        key = listing, name
         if key not in self._read:
             self._read[key] = _annotated(definition)
         return self._read[key]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.model import Connection, Exchange, Item, Session
 from mcpsim.audit.order import elapsed_ms
 from mcpsim.audit.rule import LEGACY, MUST, SHOULD, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.http_common import LEGACY_PAGE, STREAMABLE, first_of, is_resumption, shows_head
@@ -64,12 +64,12 @@ class Story:
     """The legacy streams of a connection.
 
     Attributes:
-        streams: by the id of the exchange that carries a part of it.
+        streams: by the exchange that carries a part of it.
         resumptions: in order.
         interrupted: the closings by the server of streams whose response was still to come.
     """
 
-    streams: dict[int, Stream] = field(default_factory=dict[int, Stream])
+    streams: dict[Exchange, Stream] = field(default_factory=dict[Exchange, Stream])
     resumptions: list[Resumption] = field(default_factory=list[Resumption])
     interrupted: list[tuple[Stream, Item]] = field(default_factory=list[tuple[Stream, Item]])
 
@@ -78,7 +78,7 @@ def _story(connection: Connection) -> Story:
     story = Story()
     if not connection.is_http:
         return story
-    owners: dict[tuple[int, str], Stream] = {}
+    owners: dict[tuple[Session | None, str], Stream] = {}
     for item in connection.items:
         exchange = item.exchange
         if exchange is None or item.era != "legacy":
@@ -86,28 +86,30 @@ def _story(connection: Connection) -> Story:
         if item is exchange.request:
             _begin(item, exchange, story, owners)
         elif item is exchange.closed:
-            stream = story.streams.get(id(exchange))
+            stream = story.streams.get(exchange)
             if stream is not None and closed_by_server(item):
                 stream.closed = item
                 if _is_interrupted(stream):
                     story.interrupted.append((stream, item))
         elif item.sender == "server" and exchange.is_stream:
-            stream = story.streams.setdefault(id(exchange), Stream(exchange))
+            stream = story.streams.setdefault(exchange, Stream(exchange))
             stream.retry_ms = _retry(item, stream.retry_ms)
             if item.sse_id is not None:
-                owners.setdefault((id(item.session), item.sse_id), stream)
+                owners.setdefault((item.session, item.sse_id), stream)
                 stream.last = item
     return story
 
 
-def _begin(item: Item, exchange: Exchange, story: Story, owners: dict[tuple[int, str], Stream]) -> None:
+def _begin(
+    item: Item, exchange: Exchange, story: Story, owners: dict[tuple[Session | None, str], Stream]
+) -> None:
     named = exchange.headers.get(LAST_EVENT_ID_HEADER)
     if exchange.http_method != "GET" or named is None:
         return
-    stream = owners.get((id(item.session), named))
+    stream = owners.get((item.session, named))
     if stream is None:
         return
-    story.streams[id(exchange)] = stream
+    story.streams[exchange] = stream
     story.resumptions.append(Resumption(exchange, stream, named, stream.last, stream.closed, stream.retry_ms))
     stream.closed = None
 
@@ -131,12 +133,12 @@ def _retry(item: Item, before: int | None) -> int | None:
 def _ids(connection: Connection) -> Iterator[Found]:
     if not connection.is_http:
         return
-    seen: dict[tuple[int, str], Item] = {}
+    seen: dict[tuple[Session | None, str], Item] = {}
     for item in connection.items:
         exchange, named = item.exchange, item.sse_id
         if exchange is None or named is None or item.sender != "server" or item.revision not in STREAMABLE:
             continue
-        first = seen.setdefault((id(item.session), named), item)
+        first = seen.setdefault((item.session, named), item)
         if first is item or item.disturbed:
             continue
         # What is sent once more after a disconnection has the id that it had. So may the event that primes.
@@ -182,11 +184,11 @@ def _of_another_stream(connection: Connection) -> Iterator[Found]:
     story = _story(connection)
     if not story.resumptions:
         return
-    carried: dict[tuple[int, str], Stream] = {}
+    carried: dict[tuple[Session | None, str], Stream] = {}
     for one in story.streams.values():
         for item in one.root.answers:
             if item.sse_id is not None:
-                carried.setdefault((id(item.session), item.sse_id), one)
+                carried.setdefault((item.session, item.sse_id), one)
     for one in story.resumptions:
         root = one.stream.root
         for item in one.exchange.answers:
@@ -195,7 +197,7 @@ def _of_another_stream(connection: Connection) -> Iterator[Found]:
             call = item.call
             elsewhere = None
             if item.sse_id is not None:
-                elsewhere = carried.get((id(item.session), item.sse_id), one.stream)
+                elsewhere = carried.get((item.session, item.sse_id), one.stream)
             foreign = item.kind in ("response", "error") or (item.method == PROGRESS and bool(root.calls))
             is_foreign = foreign and call is not None and call.asked_by == "client" and call not in root.calls
             if is_foreign or (elsewhere is not None and elsewhere is not one.stream):
@@ -249,11 +251,11 @@ def _not_polled(connection: Connection) -> Iterator[Found]:
     story = _story(connection)
     if not story.interrupted:
         return
-    last = {id(one.stream): one.exchange.request for one in story.resumptions}
+    last = {one.stream: one.exchange.request for one in story.resumptions}
     for stream, closed in story.interrupted:
         session = closed.session or (stream.root.request and stream.root.request.session)
         ending = session.deleted.request if session and session.deleted else None
-        again = last.get(id(stream))
+        again = last.get(stream)
         if ending is None or ending.index < closed.index or closed.revision not in POLLED_STREAM_REVISIONS:
             continue
         if again is not None and again.index > closed.index:

@@ -236,7 +236,7 @@ def _not_deleted(connection: Connection) -> Iterator[Found]:
     again."""
     if not connection.is_http:
         return
-    last: dict[int, int] = {}
+    last: dict[Session, int] = {}
     ended = {
         exchange.headers.get(SESSION_ID_HEADER)
         for exchange in connection.exchanges
@@ -244,12 +244,12 @@ def _not_deleted(connection: Connection) -> Iterator[Found]:
     }
     for exchange in connection.exchanges:
         if exchange.request is not None and exchange.request.session is not None:
-            last[id(exchange.request.session)] = exchange.request.index
+            last[exchange.request.session] = exchange.request.index
     for old, new in zip(connection.sessions, connection.sessions[1:], strict=False):
         if _granted(old) is None or not old.id or old.lost is not None or old.id in ended:
             continue
         begun, granted = new.initialize.request, _granted(new)
-        if granted is None or last.get(id(old), 0) > begun.index:
+        if granted is None or last.get(old, 0) > begun.index:
             continue
         if any(item.session is new and item.index > granted.index for item in new.items):
             yield Found(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.model import Call, Connection, Exchange, Item
 from mcpsim.audit.order import is_later_by
 from mcpsim.audit.rule import (
     ALL,
@@ -102,7 +102,7 @@ def _unrelated_legacy(item: Item) -> Iterator[Found]:
 def _goes_on(exchange: Exchange) -> Iterator[Found]:
     if first_of(exchange) is None or not is_post_stream(exchange) or not exchange.is_stream:
         return
-    waiting = {id(call) for call in exchange.calls}
+    waiting: set[Call | None] = set(exchange.calls)
     last: Item | None = None
     for item in exchange.answers:
         if last is not None and item is not last and not item.disturbed:
@@ -113,7 +113,7 @@ def _goes_on(exchange: Exchange) -> Iterator[Found]:
                 )
                 return
         elif item.kind in ("response", "error"):
-            waiting.discard(id(item.call))
+            waiting.discard(item.call)
             last = item if not waiting else None
 
 
