@@ -6,7 +6,6 @@ import ipaddress
 import re
 from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from mcpsim.audit.model import Call, Connection, Item, Trace
 from mcpsim.audit.questions import Json, mapping, sequence
@@ -50,7 +49,7 @@ def _url_is_valid(call: Call) -> Iterator[Found]:
 def _url_is_https(call: Call) -> Iterator[Found]:
     for item, name, url in _asked_urls(call):
         parts = _parts(url)
-        if parts is None or parts.scheme.lower() != "http" or _is_for_development(parts.hostname or ""):
+        if parts is None or parts[1].lower() != "http" or _is_for_development(parts[3].strip("[]")):
             continue
         yield Found(
             item,
@@ -58,12 +57,14 @@ def _url_is_https(call: Call) -> Iterator[Found]:
         )
 
 
-def _parts(url: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(url)
-        return parts if parts.hostname else None
-    except ValueError:
-        return None
+# As far as it takes to see whose page it is, and what stands in it: scheme, user, host, query.
+_ADDRESS: Final = re.compile(
+    r"([a-z][a-z0-9+.-]*)://(?:([^/?#@]*)@)?(\[[^\]/?#]*\]|[^/?#:@]*)[^?#]*(?:\?([^#]*))?", re.IGNORECASE
+)
+
+
+def _parts(url: str) -> re.Match[str] | None:
+    return _ADDRESS.match(url)
 
 
 def _is_for_development(host: str) -> bool:
@@ -109,21 +110,18 @@ def _url_tells_no_secret(call: Call) -> Iterator[Found]:
 
 def _has_password(url: str) -> bool:
     parts = _parts(url)
-    try:
-        return parts is not None and bool(parts.password)
-    except ValueError:
-        return False
+    return parts is not None and bool((parts[2] or "").partition(":")[2])
 
 
 def _telling_names(url: str) -> list[str]:
     parts = _parts(url)
-    if parts is None:
-        return []
-    try:
-        query = parse_qsl(parts.query, max_num_fields=_FIELDS_LOOKED_AT)
-    except ValueError:
-        return []
-    return [name for name, value in query if value and (_TELLING.fullmatch(name) or _MAIL.fullmatch(value))]
+    fields = ((parts and parts[4]) or "").split("&", _FIELDS_LOOKED_AT)[:_FIELDS_LOOKED_AT]
+    found: list[str] = []
+    for field in fields:
+        name, _, value = field.partition("=")
+        if value and (_TELLING.fullmatch(name) or _MAIL.fullmatch(value.replace("%40", "@"))):
+            found.append(name)
+    return found
 
 
 _SHORTEST_TOKEN: Final = 8
