@@ -6,9 +6,9 @@ https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import unquote
 
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, errors
@@ -22,6 +22,7 @@ from mcpsim.utilities.uris import is_uri, leads_up
 
 READ: Final = "resources/read"
 _NO_SUCH: Final = names_missing("resource")
+_ENCODED: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 MAX_TEMPLATES: Final = 100
 MAX_TRIES: Final = 10_000
 
@@ -185,10 +186,15 @@ def _folder(uri: str) -> str:
     return uri.rpartition("/")[0] + "/"
 
 
+def _decoded(text: str) -> str:
+    """A text without percent-encoding, octet by octet: enough to see its dots and slashes."""
+    return _ENCODED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
 def _climbs_out(uri: str, folders: set[str]) -> bool:
     """Whether the steps of a path lead above its root, or away from every folder with a listed resource."""
     left: list[str] = []
-    for step in unquote(uri[len("file://") :]).replace("\\", "/").split("/")[1:]:
+    for step in _decoded(uri[len("file://") :]).replace("\\", "/").split("/")[1:]:
         if step == "..":
             if not left:
                 return True
@@ -196,7 +202,7 @@ def _climbs_out(uri: str, folders: set[str]) -> bool:
         elif step not in ("", "."):
             left.append(step)
     reached = "file:///" + "/".join(left)
-    return bool(folders) and not any(reached.startswith(unquote(folder)) for folder in folders)
+    return bool(folders) and not any(reached.startswith(_decoded(folder)) for folder in folders)
 
 
 def _at(anchor: str) -> Mapping[Any, str]:
