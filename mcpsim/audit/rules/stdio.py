@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from typing import Final
 
-from mcpsim.audit.model import Connection, Item
+from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, notifications
 from mcpsim.audit.rules.envelopes import is_json, is_utf_8
 from mcpsim.audit.words import show
@@ -156,15 +156,15 @@ def _split(item: Item) -> Found:
 def _calm(connection: Connection) -> Iterator[Found]:
     if connection.is_http:
         return
-    waiting: dict[int, None] = {}
+    waiting: dict[Call, None] = {}
     before: Item | None = None
     for item in connection.items:
         call = item.call
         if call is not None and call.asked_by == "client":
             if item.kind == "request":
-                waiting[id(call)] = None
+                waiting[call] = None
             elif item.kind in ("response", "error") or item is call.cancelled:
-                waiting.pop(id(call), None)
+                waiting.pop(call, None)
         leaves = item.sender == "client" and item.event in ("stdin_closed", "client_aborted")
         if leaves and waiting and before is not None and _is_harmless(before, item):
             said = show((before.raw or b"").decode("utf-8", "replace"))
