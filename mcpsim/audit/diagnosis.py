@@ -80,11 +80,11 @@ def _words(item: Item, code: int) -> Mapping[str, str]:
     request = request_of(item)
     text: Any = getattr(item.message, "message", "")
     return {
-        "party": item.party,
-        "other": item.other,
+        "party": _name(item.party),
+        "other": _name(item.other),
         "code": str(code),
         "method": show(item.method or (request.method if request is not None else "")),
-        "revision": item.revision or "of the request",
+        "revision": _name(item.revision),
         "version": show(version_of(item)),
         "supported": show(versions_of(item), SHOWN),
         "required": show(member_of_data(item, "requiredCapabilities"), SHOWN),
@@ -95,3 +95,8 @@ def _words(item: Item, code: int) -> Mapping[str, str]:
         "level": show(params.get("level")),
         "text": show(text, SHOWN),
     }
+
+
+def _name(name: str) -> str:
+    """A name of the trace, without quotes."""
+    return show(name).strip('"')

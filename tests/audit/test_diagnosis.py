@@ -457,3 +457,11 @@ def test_a_trace_that_began_late_is_not_told_to_shake_hands() -> None:
     found = diagnose(last([*rows, request("prompts/list"), error(-32601)]))
     assert found is not None
     assert "too early" not in found.means
+
+
+def test_names_of_a_hop_are_made_harmless() -> None:
+    rows = [{**row, "hop": "clién\nt-server"} for row in (modern("tools/list"), error(-32700))]
+    found = diagnose(last(rows))
+    assert found is not None
+    assert (found.means + found.tries).isascii()
+    assert "\n" not in found.means + found.tries
