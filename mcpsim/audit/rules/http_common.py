@@ -30,6 +30,9 @@ SENDING: Final[Mapping[Era, str]] = {
 MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
 BODIES: Final = MESSAGES | {"batch", "malformed", "unreadable"}
+_ENDPOINT: Final = b"event: endpoint"
+#: After how many exchanges a client has surely found out which transport a server has.
+_ATTEMPTS: Final = 8
 _READABLE: Final = BODIES - {"unreadable"}
 _OWN_HEADERS: Final = (PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER, LAST_EVENT_ID_HEADER)
 
@@ -72,9 +75,23 @@ def speaks_modern(connection: Connection) -> bool:
     )
 
 
+def _is_old_transport(connection: Connection) -> bool:
+    """Whether it is the HTTP+SSE transport of the first revision: it begins with a stream of GET that names
+    where to post, and all answers come there.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility
+    """
+    return any(
+        exchange.http_method == "GET" and exchange.answers and _ENDPOINT in (exchange.answers[0].raw or b"")
+        for exchange in connection.exchanges[:_ATTEMPTS]
+    )
+
+
 def is_mcp(exchange: Exchange) -> bool:
     """Whether a request is surely for the MCP endpoint, and not to another page of that server, such as
     one of its authorization."""
+    if _is_old_transport(exchange.connection):
+        return False
     if exchange.http_method == "POST":
         return exchange.request is not None and exchange.request.kind in _READABLE
     headers = exchange.headers

@@ -47,7 +47,7 @@ def _get_response(item: Item) -> Iterator[Found]:
     # The error of an HTTP refusal is not on a stream.
     if exchange.http_method != "GET" or not exchange.is_stream or item.revision not in STREAMABLE:
         return
-    if is_resumption(exchange) is False:
+    if is_resumption(exchange) is False and is_mcp(exchange):
         yield Found(
             item,
             f"The response to {show(item.id)} came on the stream of a GET that resumes nothing; it belongs "
@@ -59,7 +59,7 @@ def _get_related(item: Item) -> Iterator[Found]:
     exchange, call = item.exchange, item.call
     if exchange is None or item.sender != "server" or exchange.http_method != "GET" or call is None:
         return
-    if item.revision not in STREAMABLE or is_resumption(exchange) is not False:
+    if item.revision not in STREAMABLE or is_resumption(exchange) is not False or not is_mcp(exchange):
         return
     is_open = call.answer is None or call.answer.index > item.index
     if call.asked_by == "client" and is_open and call.request.exchange is not exchange:
