@@ -18,9 +18,10 @@ from mcpsim.course.misbehaving.lifecycle import LIFECYCLE
 from mcpsim.course.misbehaving.messages import MESSAGES
 from mcpsim.course.misbehaving.pagination import PAGINATION
 from mcpsim.course.misbehaving.patterns import PATTERNS
+from mcpsim.course.misbehaving.tasks import TASKS
 
 MISBEHAVING: Final[Mapping[str, Misbehaviour]] = collected(
-    MESSAGES, LIFECYCLE, HTTP, PATTERNS, ASKING, FEATURES, CACHING, PAGINATION, GATEWAYS
+    MESSAGES, LIFECYCLE, HTTP, PATTERNS, ASKING, FEATURES, CACHING, PAGINATION, TASKS, GATEWAYS
 )
 
 __all__ = ["MISBEHAVING", "Misbehaviour"]

@@ -101,7 +101,7 @@ class Misbehaviour:
         make, scenery = self.twist, self.scenery
         twist = None if make is None else lambda: _only(self.party, make())
         if scenery is not None:
-            twist = scenery if twist is None else one_after_the_other(twist, scenery)
+            twist = scenery if twist is None else one_after_the_other(scenery, twist)
         return self._played(self.story, self.server, self.setting, twist, check=False)
 
     def play_well(self) -> Run:
