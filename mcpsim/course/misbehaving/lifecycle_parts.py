@@ -23,7 +23,7 @@ from mcpsim.messages import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
 from mcpsim.server import Server
 from mcpsim.transports.twists import MakeTwist
 
-Story = Callable[[Client], Any]
+Story = Callable[..., Any]
 
 INFO: Final[Mapping[str, Any]] = {"name": "by-hand", "version": "1.0.0"}
 FUTURE: Final = "2099-01-01"
@@ -51,6 +51,11 @@ def with_roots(era: ClientEra) -> Client:
 
 
 # --- Messages made by hand ---------------------------------------------------------------------------
+
+
+def two_clients(era: ClientEra) -> Mapping[str, Client]:
+    """Two clients that run the same program, each with a server of its own."""
+    return {name: Client(name, era=era) for name in ("first", "second")}
 
 
 def plain(id: str, method: str, params: Json | None = None) -> Json:
@@ -102,6 +107,19 @@ def then_sends(*messages: Json) -> Story:
             await client.send_raw(message)
 
     return list_and_send
+
+
+def probe_twice(*after_the_second: Json) -> Story:
+    """A story in which the first client probes its server and falls back, and the second one probes, and then
+    sends these messages."""
+
+    async def probe(first: Client, second: Client) -> None:
+        for message in (modern("look", DISCOVER), *HANDS):
+            await first.send_raw(message)
+        for message in (modern("look", DISCOVER), *after_the_second):
+            await second.send_raw(message)
+
+    return probe
 
 
 async def ping_once(client: Client) -> None:

@@ -11,6 +11,7 @@ from mcpsim.course.misbehaving.changing import (
     change_answer,
     change_error,
     change_message,
+    on_nth,
     set_in_params,
 )
 from mcpsim.course.misbehaving.lifecycle_parts import (
@@ -32,6 +33,7 @@ from mcpsim.course.misbehaving.lifecycle_parts import (
     new_help_desk,
     old_help_desk,
     plain,
+    probe_twice,
     refusal,
     renamed,
     says_before,
@@ -39,6 +41,7 @@ from mcpsim.course.misbehaving.lifecycle_parts import (
     server_does,
     serves_anyway,
     then_sends,
+    two_clients,
     use_an_extension,
     with_code,
     without_data,
@@ -136,6 +139,19 @@ VERSIONS: Final[tuple[Misbehaviour, ...]] = (
         list_the_tools,
         era="auto",
         server=old_help_desk,
+    ),
+    Misbehaviour(
+        "client-falls-back-on-one-code-only",
+        "client",
+        "fallback-not-keyed-to-a-code",
+        "The client falls back to initialize after one code, and gives up after another one.",
+        probe_twice(),
+        old_help_desk,
+        "modern",
+        "stdio",
+        clients=two_clients,
+        scenery=on_nth(2, change_error(DISCOVER, with_code(INVALID_PARAMS))),
+        good_story=probe_twice(*HANDS),
     ),
     client_by_hand(
         "client-gives-up-on-a-legacy-server",
