@@ -7,7 +7,8 @@ from typing import Final
 from mcpsim.course.misbehaving.answering import ANSWERING
 from mcpsim.course.misbehaving.base import Misbehaviour
 from mcpsim.course.misbehaving.questioning import QUESTIONING
+from mcpsim.course.misbehaving.retrying import RETRYING
 from mcpsim.course.misbehaving.sampling import SAMPLING
 from mcpsim.course.misbehaving.visits import VISITS
 
-ASKING: Final[tuple[Misbehaviour, ...]] = (*QUESTIONING, *VISITS, *SAMPLING, *ANSWERING)
+ASKING: Final[tuple[Misbehaviour, ...]] = (*QUESTIONING, *VISITS, *SAMPLING, *RETRYING, *ANSWERING)
