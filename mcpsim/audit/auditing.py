@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from mcpsim.audit.annotating import annotate
@@ -33,15 +34,22 @@ def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report
     if isinstance(source, Recording):
         return _of_recording(source)
     if isinstance(source, ReadTrace):
-        rows = [row for row, _ in source.rows]
-        where = [place for _, place in source.rows]
-        before = tuple(Skipped(one.where, one.why) for one in source.skipped)
-        return _report(rows, skipped=before, notes=source.notes, where=where)
-    return _report(list(source))
+        return _of_trace(source)
+    return _report(list(enumerate(source)))
+
+
+def _of_trace(trace: ReadTrace) -> Report:
+    before = tuple(Skipped(one.where, one.why) for one in trace.skipped)
+    if trace.recording is not None:
+        report = _of_recording(trace.recording)
+        return replace(report, skipped=(*before, *report.skipped), notes=trace.notes)
+    numbered = list(zip(trace.indices, (row for row, _ in trace.rows), strict=True))
+    where = dict(zip(trace.indices, (place for _, place in trace.rows), strict=True))
+    return _report(numbered, skipped=before, notes=trace.notes, where=where)
 
 
 def _of_recording(recording: Recording) -> Report:
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[int, Any]] = []
     seen: list[int] = []
     disturbed: set[int] = set()
     copies: set[int] = set()
@@ -51,7 +59,7 @@ def _of_recording(recording: Recording) -> Report:
     for index, (seen_at, row) in enumerate(to_numbered_interchange(recording.events)):
         event = recording.events[seen_at]
         frame = by_number.get(event.frame) if "event" not in row else None
-        rows.append(row)
+        rows.append((index, row))
         # A step of its own has the moment when a message left, and not the one when it arrived.
         seen.append(seen_at if frame is None else frame.index)
         if frame is None:
@@ -68,13 +76,13 @@ def _of_recording(recording: Recording) -> Report:
 
 
 def _report(
-    rows: list[Any],
+    rows: list[tuple[int, Any]],
     *,
     disturbed: Iterable[int] = (),
     copies: Iterable[int] = (),
     skipped: tuple[Skipped, ...] = (),
     notes: tuple[str, ...] = (),
-    where: list[str] | None = None,
+    where: Mapping[int, str] | None = None,
     events: tuple[int, ...] = (),
 ) -> Report:
     with _without_collecting():
@@ -95,12 +103,12 @@ def _without_collecting() -> Generator[None]:
 
 
 def _reported(
-    rows: list[Any],
+    rows: list[tuple[int, Any]],
     disturbed: Iterable[int],
     copies: Iterable[int],
     skipped: tuple[Skipped, ...],
     notes: tuple[str, ...],
-    where: list[str] | None,
+    where: Mapping[int, str] | None,
     events: tuple[int, ...],
 ) -> Report:
     objects, refused = _objects(rows)
@@ -109,7 +117,7 @@ def _reported(
     left_out = [
         *skipped,
         *refused,
-        *(Skipped(where[one.row] if where else f"row {one.row}", one.why) for one in bad),
+        *(Skipped((where or {}).get(one.row, f"row {one.row}"), one.why) for one in bad),
         *(Skipped(f"row {one.index}", f"The rule {one.rule} failed: {one.why}") for one in broken),
     ]
     return Report(
@@ -123,10 +131,12 @@ def _reported(
     )
 
 
-def _objects(rows: list[Any]) -> tuple[list[tuple[int, Mapping[str, Any]]], list[Skipped]]:
+def _objects(
+    rows: list[tuple[int, Any]],
+) -> tuple[list[tuple[int, Mapping[str, Any]]], list[Skipped]]:
     good: list[tuple[int, Mapping[str, Any]]] = []
     refused: list[Skipped] = []
-    for index, row in enumerate(rows):
+    for index, row in rows:
         if isinstance(row, Mapping):
             good.append((index, cast("Mapping[str, Any]", row)))
         else:

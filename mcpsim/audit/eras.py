@@ -51,7 +51,7 @@ def session_revision(session: Session) -> str:
 
 def _tell(connection: Connection) -> None:
     spoken = _by_default(connection)
-    seen: set[int] = set()
+    seen: set[Session] = set()
     connection.began_late = _began_late(connection)
     for item in connection.items:
         told = _told(item, spoken)
@@ -64,8 +64,8 @@ def _tell(connection: Connection) -> None:
             item.phase = "before"
             continue
         if session.initialized is item:
-            seen.add(id(session))
-        known = id(session) in seen and session.initialized is not item
+            seen.add(session)
+        known = session in seen and session.initialized is not item
         item.phase = "operation" if known else "initializing"
 
 

@@ -97,7 +97,7 @@ class Report:
         return json.dumps(self.to_dict(), indent=1)
 
     def text(self, *, width: int = 100) -> str:
-        """The report as text, lines cut after `width` characters."""
+        """The report as text, lines broken after `width` characters."""
         return as_text(self, width=width)
 
     def __repr__(self) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcp_types import methods as known
 from pydantic import TypeAdapter, ValidationError
 
+from mcpsim.audit.eras import RESULT_TYPE
+from mcpsim.audit.gathering import INPUT_REQUIRED
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import ALL, MUST, Found, Rule, messages
 from mcpsim.audit.words import show
@@ -20,6 +22,8 @@ from mcpsim.eras.revisions import era_of
 
 ID: Final = "body-fits-its-schema"
 SHOWN: Final = 3
+COMPLETE: Final = "complete"
+_QUESTION: Final = "InputRequiredResult"
 _SURFACES: Final[Mapping[tuple[str, str], Any]] = {
     ("request", "client"): known.CLIENT_REQUESTS,
     ("request", "server"): known.SERVER_REQUESTS,
@@ -32,22 +36,46 @@ _SURFACES: Final[Mapping[tuple[str, str], Any]] = {
 
 
 @lru_cache(maxsize=512)
-def _reader(kind: str, sender: str, method: str, revision: str) -> TypeAdapter[Any] | None:
+def _reader(kind: str, sender: str, method: str, revision: str, asks: bool) -> TypeAdapter[Any] | None:
     model = _SURFACES[kind, sender].get((method, revision))
-    return None if model is None else TypeAdapter(model)
+    if model is None:
+        return None
+    # What may ask has two models, and the one of a question has nothing that it must have: it would take any
+    # result. `resultType` says which of them is meant.
+    either: list[Any] = [one for one in get_args(model) if (one.__name__ == _QUESTION) == asks]
+    wanted: Any = model
+    for number, one in enumerate(either):
+        wanted = wanted | one if number else one
+    return TypeAdapter(wanted)
 
 
 def _fits(item: Item) -> Iterator[Found]:
     if item.kind == "error" or not item.method or era_of(item.revision) != item.era:
         return
-    reader = _reader(item.kind, item.sender, item.method, item.revision)
+    kind = item.result.get(RESULT_TYPE, COMPLETE)
+    if kind not in (COMPLETE, INPUT_REQUIRED):
+        # A result of an extension, whose schema nobody knows here.
+        return
+    asks = kind == INPUT_REQUIRED
+    reader = _reader(item.kind, item.sender, item.method, item.revision, asks)
     if reader is None:
         return
-    body = item.result if item.kind == "response" else item.value
+    if item.kind == "response" and _began_a_task(item):
+        return
+    body = item.value
+    if item.kind == "response":
+        # Whether it may be left out is for another rule to say.
+        body = {RESULT_TYPE: COMPLETE, **item.result} if item.era == "modern" else item.result
     try:
         reader.validate_python(body, by_name=False)
     except ValidationError as error:
         yield Found(item, _sentence(item, error))
+
+
+def _began_a_task(item: Item) -> bool:
+    """Whether the answer is a task instead of the result: experimental in one revision, and no method's own
+    result, so that the models do not know it."""
+    return "task" in item.result and item.call is not None and "task" in item.call.request.params
 
 
 def _sentence(item: Item, error: ValidationError) -> str:

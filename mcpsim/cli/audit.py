@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -101,23 +100,11 @@ def _bytes(name: str, shown: str) -> bytes:
 
 
 def report_on(trace: ReadTrace) -> Report:
-    """Audit what was read. Rows keep their numbers, also where a line before them was left out."""
+    """Audit what was read."""
     # The rules are many, and only this command needs them.
     from mcpsim.audit import audit
-    from mcpsim.audit.report import Skipped
 
-    holes: set[str] = set()
-    if trace.recording is not None:
-        report = audit(trace.recording)
-    else:
-        rows: list[Any] = [None] * (trace.indices[-1] + 1 if trace.indices else 0)
-        for index, (row, _) in zip(trace.indices, trace.rows, strict=True):
-            rows[index] = row
-        holes = {f"row {index}" for index, row in enumerate(rows) if row is None}
-        report = audit(rows)
-    before = [Skipped(one.where, one.why) for one in trace.skipped]
-    left = [one for one in report.skipped if one.where not in holes]
-    return replace(report, skipped=(*before, *left), notes=(*trace.notes, *report.notes))
+    return audit(trace)
 
 
 def _places(trace: ReadTrace) -> tuple[str, ...]:

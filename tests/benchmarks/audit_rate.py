@@ -3,8 +3,8 @@
     python tests/benchmarks/audit_rate.py [--messages 10000 100000] [--rounds 3]
 
 Two traces, as the bytes of the interchange form: `long`, one connection with call after call (each with
-progress, now and then a list in pages), and `mixed`, the recordings of the built-in stories that break nothing,
-again and again, each on connections of its own. Both sides begin at the bytes, in one process, by turns; the
+progress, now and then a list in pages), and `mixed`, the recordings of the built-in stories that break
+nothing, again and again, each on connections of its own. Both sides begin at the bytes, in one process, by turns; the
 best round counts.
 
 Prints JSON: for each trace and size the messages a second of `audit`, of `parse` (JSON, then what
@@ -175,7 +175,9 @@ def measure(data: bytes, messages: int, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--messages", type=int, nargs="+", default=SIZES)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.gathering import LISTS
 from mcpsim.audit.model import Call, Connection, Item, Trace, Walk
-from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each
+from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.cursors import Foreign, foreign
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import Era
@@ -235,6 +235,16 @@ def _ends(walk: Walk) -> Iterator[Found]:
                 "if more follows.",
                 hint="Leave nextCursor out on the last page.",
             )
+
+
+def _null(item: Item) -> Iterator[Found]:
+    if "nextCursor" in item.result and item.result["nextCursor"] is None:
+        yield Found(
+            item,
+            "nextCursor is null. The schema has a string there, or nothing; the pagination page speaks of "
+            "values that are not null. Clients that read strictly refuse the page.",
+            hint="Leave nextCursor out on the last page.",
+        )
 
 
 # --- What clients do not ask for ---------------------------------------------------------------------
@@ -470,6 +480,16 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "There is a nextCursor only if more of the list follows.",
         Walk,
         _ends,
+    ),
+    Rule(
+        "pagination-no-cursor-is-left-out",
+        NOTE,
+        "server",
+        ALL,
+        {"modern": FORMAT, "legacy": FORMAT},
+        "Where there is no next page, there is no nextCursor.",
+        on=results(*sorted(LISTS)),
+        check=_null,
     ),
     _rule(
         "pagination-cursors-are-stable",

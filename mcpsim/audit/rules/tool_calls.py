@@ -43,6 +43,14 @@ _SECURITY: Final[Mapping[Any, str]] = {
 }
 _NO_SUCH: Final = names_missing("tool")
 _ARGUMENTS: Final = re.compile(r"\b(?:argument|parameter|param|input|property|field)s?\b", re.IGNORECASE)
+# The name that JSON-RPC gives the code. It says nothing about which parameters.
+_ONLY_THE_NAME: Final = re.compile(r"\binvalid (?:method )?param(?:eter)?s?\b", re.IGNORECASE)
+_WHERE: Final[Mapping[bool, str]] = {
+    True: "The specification disagrees with itself: server/tools#error-handling has input validation among the "
+    "tool errors (isError: true), the comment beside InvalidParamsError in schema.ts has invalid arguments "
+    f"under {INVALID_PARAMS}.",
+    False: "server/tools#error-handling has input validation among the tool errors (isError: true).",
+}
 # What a lenient server may make fit, or may pass over on purpose.
 _LENIENT: Final = frozenset({"type", "additionalProperties", "unevaluatedProperties"})
 
@@ -139,14 +147,12 @@ def _argument_fault_as_error(connection: Connection) -> Iterator[Found]:
         if known is not None and known.definition(name) is not None:
             if _misfit(schemas, known) is None:
                 continue
-        elif _NO_SUCH.search(text) or not _ARGUMENTS.search(text):
+        elif _NO_SUCH.search(text) or not _ARGUMENTS.search(_ONLY_THE_NAME.sub("", text)):
             continue
         yield Found(
             answer,
             f"The arguments for {show(name)} are refused by a protocol error, which the model may never see. "
-            "The specification disagrees with itself: server/tools#error-handling has input validation among "
-            "the tool errors (isError: true), the comment beside InvalidParamsError in schema.ts has invalid "
-            f"arguments under {INVALID_PARAMS}.",
+            f"{_WHERE[call.era == 'modern']}",
             hint="Answer with isError: true and a text that says what to send instead.",
         )
 
