@@ -4,8 +4,8 @@
 
 Two traces, as the bytes of the interchange form: `long`, one connection with call after call (each with
 progress, now and then a list in pages), and `mixed`, the recordings of the built-in stories that break
-nothing, again and again, each on connections of its own. Both sides begin at the bytes, in one process, by turns; the
-best round counts.
+nothing, again and again, each on connections of its own. Both sides begin at the bytes, in one process, by
+turns; the best round counts.
 
 Prints JSON: for each trace and size the messages a second of `audit`, of `parse` (JSON, then what
 `mcp_types.methods.parse_*` make of each body) and of `validate` (JSON, then `validate_*` alone); `ratio` is
