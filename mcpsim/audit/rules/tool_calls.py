@@ -46,9 +46,9 @@ _ARGUMENTS: Final = re.compile(r"\b(?:argument|parameter|param|input|property|fi
 # The name that JSON-RPC gives the code. It says nothing about which parameters.
 _ONLY_THE_NAME: Final = re.compile(r"\binvalid (?:method )?param(?:eter)?s?\b", re.IGNORECASE)
 _WHERE: Final[Mapping[bool, str]] = {
-    True: "The specification disagrees with itself: server/tools#error-handling has input validation among the "
-    "tool errors (isError: true), the comment beside InvalidParamsError in schema.ts has invalid arguments "
-    f"under {INVALID_PARAMS}.",
+    True: "The specification disagrees with itself: server/tools#error-handling has input validation among "
+    "the tool errors (isError: true), the comment beside InvalidParamsError in schema.ts has invalid "
+    f"arguments under {INVALID_PARAMS}.",
     False: "server/tools#error-handling has input validation among the tool errors (isError: true).",
 }
 # What a lenient server may make fit, or may pass over on purpose.
