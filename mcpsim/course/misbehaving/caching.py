@@ -21,7 +21,7 @@ from mcpsim.course.misbehaving.changing import (
 from mcpsim.course.servers import archive, help_desk, price_list
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import INVALID_PARAMS, ProtocolError
-from mcpsim.server import Server
+from mcpsim.server import Context, Server
 from mcpsim.transports.twists import MakeTwist
 
 TTL_S: Final = 60
@@ -110,6 +110,70 @@ async def refused(client: Client, cursor: str) -> None:
     await anyio.sleep(3600)
     with suppress(ProtocolError):
         await client.request("resources/list", {"cursor": cursor})
+
+
+async def read_what_asks(client: Client) -> Any:
+    """Read what asks which edition is meant, and leave it at that."""
+    return await client.request("resources/read", {"uri": "book://atlas"})
+
+
+async def call_what_is_gone(client: Client) -> None:
+    """Call a tool although the list has changed."""
+    await _close(client, look_again=False)
+
+
+async def look_what_is_there(client: Client) -> None:
+    """Look at the list when it has changed, and call what is there."""
+    await _close(client, look_again=True)
+
+
+async def _close(client: Client, *, look_again: bool) -> None:
+    async with client.listen(tools_list_changed=True) as subscription:
+        await client.list_tools()
+        await client.call_tool("close", {})
+        async for _ in subscription:
+            break
+    tools = [tool.name for tool in (await client.list_tools()).tools] if look_again else ["lend"]
+    with suppress(ProtocolError):
+        await client.call_tool(tools[0], {})
+
+
+def shrinking_desk() -> Server:
+    """A desk that lends books until it is closed."""
+    desk = Server("desk", list_changed=True)
+
+    @desk.tool()
+    def lend() -> str:
+        """Lend a book."""
+        return "Lent"
+
+    @desk.tool()
+    def close() -> str:
+        """Stop lending."""
+        if any(tool.name == "lend" for tool in desk.tools):
+            desk.remove_tool("lend")
+        return "Closed"
+
+    return desk
+
+
+def asking_shelf() -> Server:
+    """A shelf that asks which edition of a book is meant."""
+    shelf = Server("library")
+
+    @shelf.resource("book://atlas", mime_type="text/plain")
+    async def atlas(context: Context) -> str:
+        """The atlas, in the edition that the reader wants."""
+        schema = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
+        answer = await context.elicit("Which edition?", schema)
+        return f"The atlas of {(answer.content or {}).get('year')}."
+
+    return shelf
+
+
+def reader(era: ClientEra) -> Client:
+    """A client with somebody to ask."""
+    return Client(era=era, elicit=lambda asked: "decline")
 
 
 def lasting_desk() -> Server:
@@ -220,6 +284,26 @@ CACHING: Final[tuple[Misbehaviour, ...]] = (
         "http",
         twist=on_message(_fewer_tools, "result", method="tools/list"),
         clients=ada_and_ben,
+    ),
+    Misbehaviour(
+        "server-gives-hints-while-it-asks",
+        "server",
+        "caching-no-hints-while-asking",
+        "The server gives hints for a result that asks for input.",
+        read_what_asks,
+        asking_shelf,
+        "modern",
+        "stdio",
+        twist=set_in_result("resources/read", "ttlMs", to=0),
+        clients=reader,
+    ),
+    _by_client(
+        "client-relies-on-a-list-that-has-changed",
+        "caching-changed-list-is-read-again",
+        "The client hears that the tools have changed, and calls one that is gone.",
+        call_what_is_gone,
+        look_what_is_there,
+        server=shrinking_desk,
     ),
     _by_client(
         "client-fetches-what-is-fresh",

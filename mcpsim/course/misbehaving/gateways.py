@@ -9,12 +9,11 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.misbehaving.base import Misbehaviour
-from mcpsim.course.misbehaving.caching import ada_and_ben
+from mcpsim.course.misbehaving.caching import ada_and_ben, asking_shelf, reader
 from mcpsim.course.misbehaving.changing import Json, Letter, with_memory
 from mcpsim.course.servers import price_list
-from mcpsim.eras.revisions import ClientEra
 from mcpsim.gateway import Gateway
-from mcpsim.server import Context, Server
+from mcpsim.server import Server
 from mcpsim.transports.http import JSON_TYPE, Headers, HttpHead
 from mcpsim.transports.twists import MakeTwist
 
@@ -60,25 +59,6 @@ async def after_a_question(client: Client) -> list[Any]:
     more = {"inputResponses": answers, "requestState": first["requestState"]}
     second = await client.request(READ, {"uri": "book://atlas", **more})
     return [second, await client.request(READ, {"uri": "book://atlas"})]
-
-
-def library() -> Server:
-    """A library that asks which edition of a book is meant."""
-    shelf = Server("library")
-
-    @shelf.resource("book://atlas", mime_type="text/plain")
-    async def atlas(context: Context) -> str:
-        """The atlas, in the edition that the reader wants."""
-        schema = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
-        answer = await context.elicit("Which edition?", schema)
-        return f"The atlas of {(answer.content or {}).get('year')}."
-
-    return shelf
-
-
-def reader(era: ClientEra) -> Client:
-    """A client with somebody to ask."""
-    return Client(era=era, elicit=lambda asked: "decline")
 
 
 def from_memory(nth: int) -> MakeTwist:
@@ -182,7 +162,7 @@ GATEWAYS: Final[tuple[Misbehaviour, ...]] = (
         "caching-retry-is-not-kept",
         "The gateway answers a request with what came for another one's answers to questions.",
         after_a_question,
-        library,
+        asking_shelf,
         nth=3,
         clients=reader,
     ),

@@ -9,12 +9,17 @@ import anyio
 from mcpsim.client import Client
 from mcpsim.course.misbehaving.base import Misbehaviour
 from mcpsim.course.misbehaving.caching import all_pages
-from mcpsim.course.misbehaving.changing import Json, Letter, change_params, on_message
+from mcpsim.course.misbehaving.changing import Json, Letter, change_params, on_message, set_in_result
 from mcpsim.course.servers import archive, help_desk
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
 from mcpsim.simulation.world import Host
 
 LIST: Final = "resources/list"
+
+
+async def first_page(client: Client) -> Any:
+    """Read the first page."""
+    return await client.request("tools/list", {})
 
 
 async def second_page(client: Client) -> Any:
@@ -261,6 +266,17 @@ PAGINATION: Final[tuple[Misbehaviour, ...]] = (
         "modern",
         "stdio",
         twist=on_message(_no_end, "result", method=LIST),
+    ),
+    Misbehaviour(
+        "server-gives-null-for-a-cursor",
+        "server",
+        "pagination-no-cursor-is-left-out",
+        "The server says null where there is no next page.",
+        first_page,
+        help_desk,
+        "modern",
+        "stdio",
+        twist=set_in_result("tools/list", "nextCursor", to=None),
     ),
     Misbehaviour(
         "server-forgets-its-cursors",
