@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
@@ -177,19 +177,19 @@ def _goes_on(connection: Connection, *, modern: bool) -> Iterator[Found]:
 
 def _not_ignored(connection: Connection) -> Iterator[Found]:
     late = {
-        id(one.call): one.call.answer
+        one.call: one.call.answer
         for modern in (True, False)
         for one in stopped(connection, modern=modern)
         if one.call.answer is not None and one.call.asked_by == "client"
     }
     if not late:
         return
-    yield from _left_because(connection, {id(answer): answer for answer in late.values()})
+    yield from _left_because(connection, set(late.values()))
     given = cursors_given(connection)
     for chain in (*connection.walks, *connection.rounds):
         for call, after in pairwise(chain.calls):
             answer = call.answer
-            if id(call) not in late or answer is None or after.request.index < answer.index:
+            if call not in late or answer is None or after.request.index < answer.index:
                 continue
             cursor = answer.result.get("nextCursor")
             if call.walk is chain and not (isinstance(cursor, str) and given[call.method, cursor] == 1):
@@ -202,10 +202,10 @@ def _not_ignored(connection: Connection) -> Iterator[Found]:
             )
 
 
-def _left_because(connection: Connection, late: Mapping[int, Item]) -> Iterator[Found]:
+def _left_because(connection: Connection, late: Set[Item]) -> Iterator[Found]:
     """The client closes the connection next, and says that it did not know the answer."""
     for item, after in pairwise(connection.items):
-        if id(item) not in late or after.event not in _LEAVES or after.sender != "client":
+        if item not in late or after.event not in _LEAVES or after.sender != "client":
             continue
         detail = after.row.get("detail")
         if isinstance(detail, str) and _UNKNOWN.search(detail[:_LONGEST]):

@@ -117,15 +117,15 @@ def _of_finished(connection: Connection) -> Iterator[Found]:
     if not cancels:
         return
     used_at = _answers_in_use(connection)
-    seen: dict[int, Item] = {}
+    seen: dict[Call, Item] = {}
     for cancel in cancels:
         call = cancel.call
         if call is None or call.method == "initialize" or is_task(call):
             continue
-        before = seen.setdefault(id(call), cancel)
+        before = seen.setdefault(call, cancel)
         answer = call.answer
         if answer is not None and answer.index < cancel.index:
-            found = _too_late(cancel, answer, used_at.get(id(call)))
+            found = _too_late(cancel, answer, used_at.get(call))
             if found is not None:
                 yield found
         elif before is not cancel:
@@ -141,15 +141,15 @@ def cursors_given(connection: Connection) -> Counter[tuple[str, str]]:
     )
 
 
-def _answers_in_use(connection: Connection) -> dict[int, Item]:
+def _answers_in_use(connection: Connection) -> dict[Call, Item]:
     """For each request of whose answer the client has certainly made use: where it did so."""
     given = cursors_given(connection)
-    used = {id(call): after.request for one in connection.rounds for call, after in pairwise(one.calls)}
+    used = {call: after.request for one in connection.rounds for call, after in pairwise(one.calls)}
     for walk in connection.walks:
         for call, after in pairwise(walk.calls):
             cursor = call.result.get("nextCursor")
             if isinstance(cursor, str) and given[call.method, cursor] == 1:
-                used[id(call)] = after.request
+                used[call] = after.request
     return used
 
 

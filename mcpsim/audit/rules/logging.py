@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from mcpsim.audit.model import Call, Connection, Item
+from mcpsim.audit.model import Call, Connection, Item, Session
 from mcpsim.audit.order import ON_ITS_WAY_MS, is_later_by, is_one_stream
 from mcpsim.audit.rule import (
     LEGACY,
@@ -66,13 +66,12 @@ def _undeclared(connection: Connection) -> Iterator[Found]:
 
 
 class _InProgress:
-    """The requests of a pipe that are in progress and ask for log messages, by their ids in Python and by
-    the ranks of their levels."""
+    """The requests of a pipe that are in progress and ask for log messages, and the ranks of their levels."""
 
     __slots__ = ("_open", "_ranks")
 
     def __init__(self) -> None:
-        self._open: dict[int, int] = {}
+        self._open: dict[Call, int] = {}
         self._ranks = [0] * len(LEVELS)
 
     def take(self, item: Item) -> None:
@@ -81,11 +80,11 @@ class _InProgress:
             return
         if item.kind == "request" and item.sender == "client" and LOG_LEVEL in item.meta:
             if item.method != LISTEN:
-                rank = self._open[id(call)] = rank_of(item.meta[LOG_LEVEL]) or 0
+                rank = self._open[call] = rank_of(item.meta[LOG_LEVEL]) or 0
                 self._ranks[rank] += 1
-        elif item.kind in ("response", "error") and call.answer is item and id(call) in self._open:
+        elif item.kind in ("response", "error") and call.answer is item and call in self._open:
             # A cancelled request stays: what comes for it may have been on its way.
-            self._ranks[self._open.pop(id(call))] -= 1
+            self._ranks[self._open.pop(call)] -= 1
 
     def any(self) -> bool:
         return bool(self._open)
@@ -181,9 +180,9 @@ def _low(item: Item, wanted: str) -> Found:
 def _too_low_in_session(connection: Connection) -> Iterator[Found]:
     if not log_messages(connection):
         return
-    wanted: dict[int, tuple[int, Item]] = {}
+    wanted: dict[Session, tuple[int, Item]] = {}
     # Between two settings, either may hold.
-    changing: dict[int, int] = {}
+    changing: dict[Session, int] = {}
     for item in connection.items:
         session = item.session
         if session is None or item.era != "legacy":
@@ -191,13 +190,13 @@ def _too_low_in_session(connection: Connection) -> Iterator[Found]:
         if item.method == SET_LEVEL and item.call is not None:
             rank = rank_of(item.call.request.params.get("level"))
             if item.kind == "request" and rank is not None:
-                changing[id(session)] = min(rank, changing.get(id(session), rank))
+                changing[session] = min(rank, changing.get(session, rank))
             elif item.kind == "response" and rank is not None:
-                wanted[id(session)] = rank, item
-                changing.pop(id(session), None)
-        elif item.kind == "notification" and item.method == LOG and id(session) in wanted:
-            lowest, told = wanted[id(session)]
-            lowest = min(lowest, changing.get(id(session), lowest))
+                wanted[session] = rank, item
+                changing.pop(session, None)
+        elif item.kind == "notification" and item.method == LOG and session in wanted:
+            lowest, told = wanted[session]
+            lowest = min(lowest, changing.get(session, lowest))
             rank = rank_of(item.params.get("level"))
             ordered = is_one_stream(told, item) or is_later_by(ON_ITS_WAY_MS, told, item)
             if rank is not None and rank < lowest and ordered:

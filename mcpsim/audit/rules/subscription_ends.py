@@ -54,13 +54,13 @@ def _ended_without_notice(connection: Connection) -> Iterator[Found]:
     if connection.is_http or not connection.subscriptions:
         return
     cancelled = {
-        id(item.call)
+        item.call
         for item in connection.items
         if item.kind == "notification" and item.method == CANCELLED and item.call is not None
     }
     for subscription in connection.subscriptions:
         end = subscription.call.answer
-        if end is None or end.kind != "response" or id(subscription.call) in cancelled:
+        if end is None or end.kind != "response" or subscription.call in cancelled:
             continue
         yield Found(
             end,
