@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Final, Literal, NamedTuple
 
 from mcpsim.audit.words import show
@@ -12,6 +13,9 @@ from mcpsim.transports.http import decode_header_value, encode_header_value
 
 START: Final = "=?base64?"
 END: Final = "?="
+
+# What may have to be encoded; most names need not be looked at further.
+_MARKED_OR_NOT_ASCII: Final = re.compile(r"[^!-~]|=\?")
 
 Fault = Literal["plain", "lookalike", "marker", "other"]
 
@@ -37,6 +41,8 @@ def difference(text: str, value: str) -> Difference | None:
         text: the header's value as it was sent.
         value: the text in the body.
     """
+    if text == value and not _MARKED_OR_NOT_ASCII.search(value):
+        return None
     text = text.strip(" \t")
     decoded = _decoded(text)
     if decoded == value:

@@ -195,7 +195,7 @@ def _not_looked_up(connection: Connection) -> Iterator[Found]:
         elif item.code == HEADER_MISMATCH and call.method == _CALL and not problems_of(call):
             if _arguments(call.request):
                 refused[_shape(call)] = call
-        elif call.request is item and item.method == _CALL:
+        elif refused and call.request is item and item.method == _CALL:
             before = refused.get(_shape(call))
             if before is not None:
                 yield Found(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from mcpsim.audit.model import Call, Item
 from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, notifications, requests
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Fault, difference
 from mcpsim.audit.words import show
-from mcpsim.messages import Request
+from mcpsim.messages import PROTOCOL_VERSION, Request
 from mcpsim.transports.http import (
     METHOD_HEADER,
     NAME_HEADER,
+    NAME_SOURCE,
     PROTOCOL_VERSION_HEADER,
     Headers,
     Mirrored,
@@ -21,50 +22,48 @@ from mcpsim.transports.http import (
     mirrored,
 )
 
-#: The code of this error in drafts of the revision.
-DRAFT_HEADER_MISMATCH: Final = -32001
 
-
-def _row(item: Item, name: str) -> tuple[Headers, Mirrored] | None:
-    """The headers of a request, and what the header of this name has to say; None where that is not known."""
+def _headers_of(item: Item) -> Headers | None:
+    """The headers of a request; None where the trace does not show them."""
     exchange = posted(item)
     if exchange is None or exchange.request is not item or not shows_head(item):
         return None
+    return exchange.headers
+
+
+def _row(item: Item, name: str) -> Mirrored | None:
+    """What the header of this name has to say; None where there is no such header for the method."""
     if not isinstance(item.message, Request):
         return None
-    return next(((exchange.headers, row) for row in mirrored(item.message) if row.header == name), None)
+    return next((row for row in mirrored(item.message) if row.header == name), None)
 
 
 def _missing(name: str) -> Callable[[Item], Iterator[Found]]:
     def check(item: Item) -> Iterator[Found]:
-        found = _row(item, name)
-        if found is None or name in found[0]:
+        headers = _headers_of(item)
+        if headers is None or name in headers:
             return
-        row = found[1]
-        if row.value is not None:
-            says = f"; the body says {show(row.value)} ({row.source})"
-        elif name == NAME_HEADER:
+        row = _row(item, name)
+        if row is None or (row.value is None and name == NAME_HEADER):
             return
-        else:
-            says = ""
+        says = "" if row.value is None else f"; the body says {show(row.value)} ({row.source})"
         yield Found(item, f"The request has no {name} header{says}.")
 
     return check
 
 
-def _different(name: str) -> Callable[[Item], Iterator[Found]]:
+def _different(name: str, value: Callable[[Item], Any]) -> Callable[[Item], Iterator[Found]]:
     """A header that is not encoded: it says what the body says, letter by letter."""
 
     def check(item: Item) -> Iterator[Found]:
-        found = _row(item, name)
-        if found is None or found[1].value is None:
+        headers, expected = _headers_of(item), value(item)
+        if headers is None or not isinstance(expected, str):
             return
-        headers, row = found
         for said in headers.get_all(name):
-            if said.strip(" \t") != row.value:
-                yield Found(
-                    item, f"{name} says {show(said)}, and the body says {show(row.value)} ({row.source})."
-                )
+            if said.strip(" \t") != expected:
+                row = _row(item, name)
+                source = "" if row is None else f" ({row.source})"
+                yield Found(item, f"{name} says {show(said)}, and the body says {show(expected)}{source}.")
                 return
 
     return check
@@ -72,11 +71,13 @@ def _different(name: str) -> Callable[[Item], Iterator[Found]]:
 
 def _name(fault: Fault) -> Callable[[Item], Iterator[Found]]:
     def check(item: Item) -> Iterator[Found]:
-        found = _row(item, NAME_HEADER)
-        if found is None or found[1].value is None:
+        member = NAME_SOURCE.get(item.method)
+        headers = None if member is None else _headers_of(item)
+        expected = item.params.get(member) if member is not None else None
+        if headers is None or not isinstance(expected, str):
             return
-        for text in found[0].get_all(NAME_HEADER):
-            differs = difference(text, found[1].value)
+        for text in headers.get_all(NAME_HEADER):
+            differs = difference(text, expected)
             if differs is not None and differs.fault == fault:
                 yield Found(item, f"{NAME_HEADER} {differs.sentence}.")
                 return
@@ -137,7 +138,7 @@ HTTP_METADATA: Final[tuple[Rule, ...]] = (
         "http-version-header-agrees",
         _VERSION,
         "The MCP-Protocol-Version header says what the metadata in the body says.",
-        _different(PROTOCOL_VERSION_HEADER),
+        _different(PROTOCOL_VERSION_HEADER, lambda item: item.meta.get(PROTOCOL_VERSION)),
     ),
     _header(
         "http-method-header", _STANDARD, "Every request has the Mcp-Method header.", _missing(METHOD_HEADER)
@@ -146,7 +147,7 @@ HTTP_METADATA: Final[tuple[Rule, ...]] = (
         "http-method-header-agrees",
         _STANDARD,
         "The Mcp-Method header is the method in the body.",
-        _different(METHOD_HEADER),
+        _different(METHOD_HEADER, lambda item: item.method),
     ),
     _header(
         "http-name-header",
