@@ -33,10 +33,7 @@ _SECRET_NAME: Final = re.compile(
     r"(?:^|[_-])(?:password|passwd|secret|api[_-]?key|access[_-]?token|refresh[_-]?token|private[_-]?key)$",
     re.IGNORECASE,
 )
-# A word in small letters, such as "missing", tells of a secret and is none.
-_MASKED: Final = re.compile(
-    r"^\W*$|^[a-z]*$|\s|\*{2,}|\.{3}|x{4,}|redacted|hidden|masked|removed|none|null", re.IGNORECASE
-)
+_MASKED: Final = re.compile(r"\s|\*{2,}|\.{3}|x{4,}|redacted|hidden|masked|removed|none|null", re.IGNORECASE)
 
 
 def _credentials(connection: Connection) -> dict[str, Item]:
@@ -90,10 +87,15 @@ def _likely_secret(item: Item, text: str) -> str:
     if _PRIVATE_KEY.search(text):
         return "a private key"
     match = _BEARER.search(text)
-    if match is not None and not _MASKED.search(match[0].split()[-1]):
+    if match is not None and _looks_secret(match[0].split()[-1]):
         return "the value of an `Authorization` header"
     name = _secret_member(item.params.get("data"))
     return f"its member {show(name)} has a value that is not masked" if name is not None else ""
+
+
+def _looks_secret(value: str) -> bool:
+    """Whether a value is not a word, a name or a mask: those tell of a secret, and are none."""
+    return any(character.isdigit() for character in value) and not _MASKED.search(value)
 
 
 def _secret_member(data: Any) -> str | None:
@@ -104,7 +106,7 @@ def _secret_member(data: Any) -> str | None:
             continue
         if isinstance(value, dict):
             for name, member in cast("dict[str, Any]", value).items():
-                if isinstance(member, str) and _SECRET_NAME.search(name) and not _MASKED.search(member):
+                if isinstance(member, str) and _SECRET_NAME.search(name) and _looks_secret(member):
                     return name
                 left.append((member, depth + 1))
         elif isinstance(value, list):
