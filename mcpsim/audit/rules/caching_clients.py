@@ -94,7 +94,7 @@ def _fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
     if connection.client in INTERMEDIARIES or not any(call.method in CACHEABLE for call in connection.calls):
         return
     known: dict[tuple[str, str | None, str], _Fetched] = {}
-    asked: dict[int, _Fetched] = {}
+    asked: dict[Call, _Fetched] = {}
     by_subject: dict[str, list[_Fetched]] = {}
     errors = 0
     for item in connection.items:
@@ -108,14 +108,14 @@ def _fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
             continue
         if item is call.request:
             one = known.setdefault((call.method, call.principal, key_of(call)), _Fetched())
-            asked[id(call)] = one
+            asked[call] = one
             if one.errors != errors:
                 # An error is a reason to look again.
                 one.errors, one.early = errors, -1
             yield from _again(item, one)
             one.asked_ms = item.at_ms
-        elif item is call.answer and item.kind == "response" and id(call) in asked:
-            one = asked[id(call)]
+        elif item is call.answer and item.kind == "response" and call in asked:
+            one = asked[call]
             one.answer = item
             by_subject.setdefault(subject_of(call) or call.method, []).append(one)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import unquote
@@ -90,8 +90,8 @@ class _Scope:
 
 def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
     """Every request of these lists with a cursor that was not given out."""
-    scopes: dict[int, _Scope] = {}
-    everywhere: dict[str, int] = {}
+    scopes: dict[Session | Connection, _Scope] = {}
+    everywhere: dict[str, Session | Connection] = {}
     if not any(
         call.method in methods and "cursor" in call.request.params
         for connection in trace.connections
@@ -112,18 +112,18 @@ def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
             # Whoever passes on what comes has made up nothing.
             continue
         place = _place_of(item)
-        scope = scopes.get(id(place))
+        scope = scopes.get(place)
         if scope is None:
-            scope = scopes[id(place)] = _Scope()
+            scope = scopes[place] = _Scope()
         if kind == "request":
-            found = None if item.call is None else _asked(item.call, scope, id(place), everywhere)
+            found = None if item.call is None else _asked(item.call, scope, place, everywhere)
             if found is not None:
                 yield found
         elif kind == "response":
             _answered(item, scope)
             cursor = item.result.get("nextCursor")
             if isinstance(cursor, str):
-                everywhere[cursor] = id(place)
+                everywhere[cursor] = place
         else:
             scope.unclear = True
 
@@ -152,7 +152,12 @@ def _answered(item: Item, scope: _Scope) -> None:
         scope.given.setdefault(method, {}).setdefault(sent, item)
 
 
-def _asked(call: Call, scope: _Scope, place: int, everywhere: dict[str, int]) -> Foreign | None:
+def _asked(
+    call: Call,
+    scope: _Scope,
+    place: Session | Connection,
+    everywhere: Mapping[str, Session | Connection],
+) -> Foreign | None:
     params = call.request.params
     method = call.method
     began = method in scope.begun
@@ -179,7 +184,7 @@ def _asked(call: Call, scope: _Scope, place: int, everywhere: dict[str, int]) ->
         return be("other list", other)
     if cursor in everywhere:
         # Under the modern protocol a client may have got it on another connection.
-        return be("other session") if certain and everywhere[cursor] != place else None
+        return be("other session") if certain and everywhere[cursor] is not place else None
     if cursor.lower() in _NOTHING and method in scope.ended:
         return be("missing")
     forms = scope.forms.get(method)

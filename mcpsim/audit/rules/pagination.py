@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from mcpsim.audit.gathering import LISTS
-from mcpsim.audit.model import Call, Connection, Item, Trace, Walk
+from mcpsim.audit.model import Call, Connection, Item, Session, Trace, Walk
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.cursors import Foreign, foreign
 from mcpsim.audit.words import show
@@ -178,7 +178,7 @@ def _stable(connection: Connection) -> Iterator[Found]:
     if not connection.walks:
         return
     # With how often the list had changed when the cursor was given out.
-    given: dict[tuple[str, str | None, str, int], tuple[Item, int]] = {}
+    given: dict[tuple[str, str | None, str, Session | None], tuple[Item, int]] = {}
     changes: Counter[str] = Counter()
     for item in connection.items:
         if item.kind == "notification" and item.method in LISTS_OF:
@@ -186,7 +186,7 @@ def _stable(connection: Connection) -> Iterator[Found]:
         call = item.call
         if call is None or call.method not in LISTS or call.answer is not item:
             continue
-        place = id(item.session)
+        place = item.session
         cursor = _next(item)
         if item.kind == "response" and cursor is not None:
             given[call.method, call.principal, cursor, place] = item, changes[call.method]
@@ -268,26 +268,26 @@ def _left_open(connection: Connection) -> list[_Open]:
     """The lists of which a page was read and the next one was not, though the client went on."""
     if connection.client in INTERMEDIARIES or not connection.walks:
         return []
-    lists: dict[tuple[str, str | None, int], _Open] = {}
-    waiting: set[tuple[str, str | None, int]] = set()
+    lists: dict[tuple[str, str | None, Session | None], _Open] = {}
+    waiting: dict[tuple[str, str | None, Session | None], None] = {}
     for item in connection.items:
         call = item.call
         if call is None or call.asked_by != "client":
             continue
-        key = call.method, call.principal, id(call.request.session)
+        key = call.method, call.principal, call.request.session
         if item is call.request:
             if call.method in LISTS:
                 # A list that is asked for again is not left open, whatever it is asked for with.
                 lists.pop(key, None)
-                waiting.discard(key)
+                waiting.pop(key, None)
             elif call.method not in _NO_WORK:
                 for other in tuple(waiting):
                     if other[1:] == key[1:]:
                         lists[other].later = item
-                        waiting.discard(other)
+                        waiting.pop(other, None)
         elif item is call.answer and call.method in LISTS and _next(item) is not None:
             lists[key] = _Open(item, call.walk)
-            waiting.add(key)
+            waiting[key] = None
     return [one for one in lists.values() if one.later is not None]
 
 

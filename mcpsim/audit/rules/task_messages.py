@@ -99,9 +99,9 @@ def _answer_unnamed(book: Book) -> Iterator[Found]:
 
 
 def _progress_unnamed(book: Book) -> Iterator[Found]:
-    made = {id(one.created.call): one for one in book.tasks.values() if one.created is not None}
+    made = {one.created.call: one for one in book.tasks.values() if one.created is not None}
     for call in book.connection.calls:
-        task = made.get(id(call))
+        task = made.get(call)
         if task is None or call.answer is None:
             continue
         for item in call.progress:
