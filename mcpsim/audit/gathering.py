@@ -114,7 +114,8 @@ class _Gatherer:
     def _answered(self, item: Item, call: Call) -> None:
         result = item.result
         if call.method == "server/discover":
-            self._declared = _capabilities(result.get("capabilities")) or self._declared
+            declared = _capabilities(result.get("capabilities"))
+            self._declared = self._declared if declared is None else declared
         if call.walk is not None:
             cursor = result.get("nextCursor")
             if isinstance(cursor, str):

@@ -210,7 +210,8 @@ def _body(frame: Frame, data: bytes) -> dict[str, Any]:
             body = event.data
             if event.id is not None:
                 extra["sse_id"] = event.id
-    if not frame.channel:
+    # On stdio a message is one line: where it is several, that is part of what there is to see.
+    if not frame.channel and (frame.is_http or b"\n" not in body):
         try:
             value = read_json(body)
         except MalformedMessage:

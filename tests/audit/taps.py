@@ -156,6 +156,8 @@ def tap_http(path: str, address: str) -> None:
     """Listen on a free port, and pass on what comes."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        # Before the address is told: who connects at once must find somebody.
+        listening.listen()
         port = listening.getsockname()[1]
         print(f"http://127.0.0.1:{port}/mcp", flush=True)
         app: Any = HttpTap(Notes(path), address)

@@ -46,6 +46,9 @@ BROKEN: Final[dict[str, Row]] = {
         for name in ("test_every_step_is_told_by_a_row_of_its_own", "test_only_facts_have_no_rule")
     },
     "tests/recording/test_interchange.py::test_every_run_exports_to_valid_rows_in_order": CHECK_STORIES,
+    "tests/audit/test_stories.py::test_story": Row(
+        "The story version-from-the-future asks for a revision that does not exist.", ("tools/list",)
+    ),
     "tests/recording/test_mermaid.py::test_every_story_can_be_drawn": Row(
         "The story version-from-the-future asks for a revision that does not exist.", ("tools/list",)
     ),

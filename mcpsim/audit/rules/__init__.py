@@ -22,6 +22,7 @@ from mcpsim.audit.rules.elicitation_urls import ELICITATION_URLS
 from mcpsim.audit.rules.encoding import ENCODING
 from mcpsim.audit.rules.error_codes import ERROR_CODING
 from mcpsim.audit.rules.falling_back import FALLING_BACK
+from mcpsim.audit.rules.features import FEATURES
 from mcpsim.audit.rules.http import HTTP
 from mcpsim.audit.rules.http_answers import HTTP_ANSWERS
 from mcpsim.audit.rules.http_eras import HTTP_ERAS
@@ -89,6 +90,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *ENCODING,
     *ERROR_CODING,
     *FALLING_BACK,
+    *FEATURES,
     *HTTP,
     *HTTP_ANSWERS,
     *HTTP_ERAS,
