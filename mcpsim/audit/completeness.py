@@ -6,12 +6,13 @@ awaited. Where a connection was closed or cut, or a request cancelled, nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Final
 
-from mcpsim.audit.building import key_of
+from mcpsim.audit.building import SESSION_HEADER, key_of
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Session, Trace
+from mcpsim.audit.order import ways
 from mcpsim.audit.words import show
 
 HANDSHAKE: Final = "handshake-not-finished"
@@ -43,6 +44,8 @@ class Gap:
 def gaps(trace: Trace) -> Iterator[Gap]:
     """What is still awaited when a trace ends, in the order of the rows."""
     found = [gap for connection in trace.connections for look in _LOOKS for gap in look(connection)]
+    for way in ways(trace):
+        found += [*_handshakes(way), *_requests(way)]
     yield from sorted(found, key=lambda gap: gap.item.index)
 
 
@@ -63,9 +66,16 @@ def _is_left(session: Session, item: Item) -> bool:
     return any(end is not None and end.index >= item.index for end in (deletion, session.lost))
 
 
-def _handshakes(connection: Connection) -> Iterator[Gap]:
-    for session in connection.sessions:
-        call = session.initialize
+def _handshakes(way: Iterable[Connection]) -> Iterator[Gap]:
+    # Over HTTP what ends a handshake may come to another connection than what began it.
+    finished = {
+        item.exchange.headers.get(SESSION_HEADER)
+        for connection in way
+        for item in connection.items
+        if item.method == "notifications/initialized" and item.exchange is not None
+    }
+    for session in (session for connection in way for session in connection.sessions):
+        call, connection = session.initialize, session.connection
         answer = call.answer
         if _is_over(call.request) or call.cancelled is not None:
             continue
@@ -75,7 +85,7 @@ def _handshakes(connection: Connection) -> Iterator[Gap]:
                 call.request,
                 f"{_named(call)} has no answer when the trace ends: there is no session.",
             )
-        elif answer.kind == "response" and session.initialized is None:
+        elif answer.kind == "response" and session.initialized is None and session.id not in finished:
             yield Gap(
                 HANDSHAKE,
                 call.request,
@@ -84,7 +94,19 @@ def _handshakes(connection: Connection) -> Iterator[Gap]:
             )
 
 
-def _requests(connection: Connection) -> Iterator[Gap]:
+def _requests(way: Iterable[Connection]) -> Iterator[Gap]:
+    # Over HTTP an answer may come on another connection, when a stream was resumed.
+    strays = {
+        key_of("server" if item.sender == "client" else "client", item.id)
+        for connection in way
+        for item in connection.items
+        if connection.is_http and item.kind in ("response", "error") and item.call is None
+    }
+    for connection in way:
+        yield from _requests_on(connection, strays)
+
+
+def _requests_on(connection: Connection, strays: Set[object]) -> Iterator[Gap]:
     seen: set[object] = set()
     for call in connection.calls:
         request = call.request
@@ -92,7 +114,7 @@ def _requests(connection: Connection) -> Iterator[Gap]:
         # The transport doubled it: one answer is enough.
         is_copy = request.disturbed and key in seen
         seen.add(key)
-        if call.answer is not None or call.cancelled is not None or is_copy:
+        if call.answer is not None or call.cancelled is not None or is_copy or key in strays:
             continue
         if call.method in ("initialize", _LISTEN) or _is_over(request):
             continue
@@ -161,8 +183,6 @@ def _named(call: Call) -> str:
 
 
 _LOOKS: Final[tuple[Callable[[Connection], Iterator[Gap]], ...]] = (
-    _handshakes,
-    _requests,
     _subscriptions,
     _streams,
     _inputs,

@@ -166,6 +166,23 @@ COMPLETE = {
     ],
     "a round that was cancelled": [client(ask(1)), server(ASKED), client(cancelled(1))],
     "what lies before the trace": [server(done(4)), client(ask(5)), server(done(5))],
+    "a handshake that ends on another connection": [
+        client(INITIALIZE, **http("x1", connection="tcp-1")),
+        server(
+            WELCOME,
+            **http("x1", connection="tcp-1", status=200),
+            headers={"Content-Type": "application/json", **SESSION},
+        ),
+        client(INITIALIZED, **http("x2", connection="tcp-2", headers=SESSION)),
+        server(**http("x2", connection="tcp-2", status=202)),
+    ],
+    "an answer on another connection": [
+        client(PLAIN_CALL, **http("x1", connection="tcp-1", headers=SESSION)),
+        client(
+            http_method="GET", **http("g1", connection="tcp-2", headers={**SESSION, "Last-Event-ID": "a"})
+        ),
+        server({"id": 1, "result": {"content": []}}, **http("g1", connection="tcp-2", **STREAM)),
+    ],
     "nothing": [],
 }
 
