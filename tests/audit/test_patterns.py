@@ -95,6 +95,14 @@ def test_a_server_is_not_to_blame_for_two_requests_with_one_token() -> None:
     assert names(audit([*rows, done(2), progress("same", 6), done(1)])) == {"progress-token-is-unique"}
 
 
+def test_a_trace_of_the_client_alone_does_not_show_what_is_in_progress() -> None:
+    same = {"progressToken": 1}
+    assert names(audit([ask(1, meta=same), ask(2, meta=same)])) == set()
+    assert names(audit([ask(1, meta=same), ask(2, meta=same), done(2)]), "SHOULD") == {
+        "progress-token-is-unique"
+    }
+
+
 def test_a_server_that_was_started_again_has_no_old_requests() -> None:
     same = {"progressToken": 1}
     rows = [ask(1, meta=same), row("server", event="stdout_closed", by="server"), ask(2, meta=same), done(2)]

@@ -112,9 +112,13 @@ def _clashes(connection: Connection) -> Iterator[Clash]:
 
 
 def _unique(connection: Connection) -> Iterator[Found]:
+    # A trace of one side alone has no answers.
+    heard = {call.asked_by for call in connection.calls if call.answer is not None}
     for before, after, key in _clashes(connection):
         request = after.request
         answered = before.answer is not None or any(one.index > request.index for one in before.notifications)
+        if not answered and after.asked_by not in heard:
+            continue
         sure = "" if answered else " It has no answer; perhaps nobody waits for one any more."
         yield Found(
             request,
