@@ -207,14 +207,14 @@ def _initialize_with_id(connection: Connection) -> Iterator[Found]:
         named = exchange.headers.get(SESSION_ID_HEADER)
         if item is None or not named or item.era != "legacy":
             continue
-        if exchange.status == 404:
-            lost.add(named)
         if is_initialize(item):
             yield Found(
                 item,
                 f"This initialize has {SESSION_ID_HEADER}: {show(named)}; a new session begins without.",
                 level=MUST if named in lost else NOTE,
             )
+        if exchange.status == 404:
+            lost.add(named)
 
 
 def _same_id(trace: Trace) -> Iterator[Found]:

@@ -18,7 +18,14 @@ from mcpsim.course.misbehaving.changing import (
     response_header,
     response_status,
 )
-from mcpsim.course.misbehaving.http_sessions import HTTP_SESSIONS, http_client, http_server, status_instead
+from mcpsim.course.misbehaving.http_sessions import (
+    HTTP_SESSIONS,
+    http_client,
+    http_server,
+    logging_desk,
+    parting_words,
+    status_instead,
+)
 from mcpsim.course.misbehaving.messages import (
     CALL,
     choose_a_seat,
@@ -29,9 +36,12 @@ from mcpsim.course.servers import help_desk, region_desk, travel_desk
 from mcpsim.eras.revisions import LATEST_LEGACY
 from mcpsim.errors import HEADER_MISMATCH, McpSimError
 from mcpsim.transports.http import (
+    JSON_TYPE,
     METHOD_HEADER,
     NAME_HEADER,
     PROTOCOL_VERSION_HEADER,
+    SESSION_ID_HEADER,
+    HttpHead,
     HttpRequest,
 )
 from mcpsim.transports.twists import MakeTwist
@@ -56,6 +66,16 @@ async def weather_of_a_region(client: Client) -> None:
     """List the tools, and call one that wants an argument in a header."""
     await client.list_tools()
     await client.call_tool("weather", _WEATHER["arguments"], timeout_s=5)
+
+
+def weather_of(region: str) -> Story:
+    """A story that lists the tools, and asks for the weather of a region."""
+
+    async def ask(client: Client) -> None:
+        await client.list_tools()
+        await client.call_tool("weather", {"region": region}, timeout_s=5)
+
+    return ask
 
 
 async def weather_without_a_list(client: Client) -> None:
@@ -88,6 +108,13 @@ def _with_method(name: str) -> MakeTwist:
     return on_message(change, "request", method=CALL)
 
 
+def _thanks(letter: Letter) -> Any:
+    head = letter.out.head
+    if not isinstance(head, HttpHead) or head.status != 202:
+        return None
+    return letter.out.with_message(parting_words(letter)).with_header("Content-Type", JSON_TYPE)
+
+
 def _mismatch(letter: Letter) -> Any:
     error = {"code": HEADER_MISMATCH, "message": f"{NAME_HEADER} differs from the body."}
     return letter.out.with_message({**letter.message, "error": error}).with_status(400)
@@ -116,6 +143,41 @@ _REQUESTS: Final = (
         "legacy",
         "http",
         good_story=sends({"jsonrpc": "2.0", "id": "a", "method": "tools/list"}),
+    ),
+)
+
+_HEADS: Final = (
+    http_client(
+        "client-calls-json-a-text",
+        "http-body-says-json",
+        "The client sends its JSON as text/plain.",
+        request_header("Content-Type", "text/plain", CALL),
+    ),
+    http_client(
+        "client-sends-a-session-id-to-a-modern-server",
+        "http-modern-request-has-no-session",
+        "The client sends a session id, as earlier revisions had it.",
+        request_header(SESSION_ID_HEADER, "desk-5", CALL),
+    ),
+    http_server(
+        "server-gives-a-session-id-to-a-modern-client",
+        "http-modern-server-gives-no-session-id",
+        "The server gives out a session id, as in earlier revisions.",
+        response_header(SESSION_ID_HEADER, "desk-5", CALL),
+    ),
+    http_server(
+        "server-sends-a-result-with-500",
+        "http-result-is-no-http-error",
+        "The server sends a result with the status 500.",
+        response_status(500, CALL, "result"),
+    ),
+    http_server(
+        "server-thanks-for-a-notification",
+        "http-202-has-no-body",
+        "The server puts a log message into the 202 for a notification.",
+        on_message(_thanks, "other"),
+        "legacy",
+        server=logging_desk,
     ),
 )
 
@@ -196,6 +258,38 @@ _PARAMETERS: Final = (
         story=weather_of_a_region,
         server=region_desk,
     ),
+    http_client(
+        "client-repeats-what-is-not-there",
+        "http-param-header-is-left-out",
+        "The client sends a header for an argument that the call does not have.",
+        request_header("Mcp-Param-Days", "3", CALL),
+        story=weather_of("north"),
+        server=region_desk,
+    ),
+    http_client(
+        "client-sends-an-argument-as-it-is",
+        "http-param-is-encoded",
+        "The client sends an argument with letters that no header may hold, without encoding it.",
+        request_header("Mcp-Param-Region", "\u00d8st", CALL),
+        story=weather_of("\u00d8st"),
+        server=region_desk,
+    ),
+    http_client(
+        "client-lets-an-argument-through",
+        "http-param-lookalike-is-encoded",
+        "The client sends an argument that looks like an encoded one as it is.",
+        request_header("Mcp-Param-Region", _LOOKALIKE, CALL),
+        story=weather_of(_LOOKALIKE),
+        server=region_desk,
+    ),
+    http_client(
+        "client-encodes-an-argument-in-capitals",
+        "http-param-encoding-is-exact",
+        "The client marks an encoded argument with BASE64 in capitals.",
+        request_header("Mcp-Param-Region", "=?BASE64?w5hzdA==?=", CALL),
+        story=weather_of("\u00d8st"),
+        server=region_desk,
+    ),
 )
 
 _ANSWERS: Final = (
@@ -260,6 +354,7 @@ _ANSWERS: Final = (
 
 HTTP: Final[tuple[Misbehaviour, ...]] = (
     *_REQUESTS,
+    *_HEADS,
     *_METADATA,
     *_PARAMETERS,
     *_ANSWERS,

@@ -202,7 +202,8 @@ def _same_id(letter: Letter) -> Any:
     return out.with_raw(sse_event(out.data, id="e")) if out.is_http and out.head is None else None
 
 
-def _parting_words(letter: Letter) -> dict[str, Any]:
+def parting_words(letter: Letter) -> dict[str, Any]:
+    """A log message."""
     return {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "Bye."}}
 
 
@@ -253,7 +254,7 @@ _MORE: Final = (
         "server-speaks-after-the-response",
         "http-response-ends-the-stream",
         "The server sends a log message in the stream of a request that it has answered.",
-        add_after(CALL, _parting_words, "result"),
+        add_after(CALL, parting_words, "result"),
         "legacy",
         report_by_hand,
         logging_desk,
