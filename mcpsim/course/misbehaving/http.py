@@ -56,10 +56,10 @@ async def find_two_tickets(client: Client) -> None:
 
 
 async def ask_for_a_method_that_is_not_there(client: Client) -> None:
-    """Ask for something that no server has."""
+    """Ask for something that this server does not have."""
     await find_a_ticket(client)
     with suppress(McpSimError):
-        await client.request("tickets/close", {}, timeout_s=5)
+        await client.request("prompts/list", timeout_s=5)
 
 
 async def weather_of_a_region(client: Client) -> None:
