@@ -28,6 +28,7 @@ from mcpsim.transports.http import EVENT_STREAM_TYPE, sse_event
 
 MAX_TIME_MS: Final = 10**14
 CHANNELS: Final = ("stdout", "stderr")
+_CONTENTS: Final = (*BODIES, "event")
 
 Row = Mapping[str, Any]
 
@@ -106,10 +107,8 @@ class RowReader:
             yield Event(at_us, events.NOTE, sender, detail={"text": text}, **common)
 
     def _time(self, number: int, row: Row) -> int:
-        t_ms = row.get("t_ms")
+        t_ms = _time_of(number, row)
         if t_ms is not None:
-            if isinstance(t_ms, bool) or not isinstance(t_ms, int | float) or not 0 <= t_ms <= MAX_TIME_MS:
-                raise RecordingError(f"Line {number}: `t_ms` must be milliseconds from 0, not {show(t_ms)}.")
             self._last_us = round(t_ms * 1000)
         return self._last_us
 
@@ -138,12 +137,56 @@ class RowReader:
         return body, detail or None
 
 
+def check_row(number: int, row: Row) -> None:
+    """Check a row without making events of it.
+
+    Args:
+        number: the number of its line.
+        row: what was read as JSON.
+
+    Raises:
+        RecordingError: what `RowReader.events` raises for it, wherever it stands.
+    """
+    side = _one_of(number, row, "from", SIDES, None)
+    http = "transport" in row and _one_of(number, row, "transport", (STDIO, HTTP), STDIO) == HTTP
+    if "connection" in row:
+        _name(number, row, "connection")
+    if http:
+        _name(number, row, "exchange")
+    _time_of(number, row)
+    if "hop" in row:
+        _hop(number, row["hop"])
+    _check_keys(number, row, http=http)
+    if "event" in row:
+        _event_row(number, row, 0, "", "", {})
+        return
+    # What was read as JSON can be written as JSON.
+    is_message = "message" in row
+    if not is_message:
+        _body(number, row)
+    if http:
+        _head(number, row, side)
+        if is_message and side == SERVER_SIDE and "sse_id" in row:
+            _event(number, row, b"")
+    if "channel" in row:
+        _one_of(number, row, "channel", CHANNELS, "stdout")
+
+
 def _one_of(number: int, row: Row, key: str, allowed: tuple[str, ...], default: str | None) -> str:
     value = row.get(key, default)
     if value not in allowed:
         known = " or ".join(f'"{one}"' for one in allowed)
         raise RecordingError(f"Line {number}: `{key}` must be {known}, not {show(value)}.")
     return cast("str", value)
+
+
+def _time_of(number: int, row: Row) -> float | None:
+    t_ms = row.get("t_ms")
+    if t_ms is None:
+        return None
+    if isinstance(t_ms, bool) or not isinstance(t_ms, int | float) or not 0 <= t_ms <= MAX_TIME_MS:
+        raise RecordingError(f"Line {number}: `t_ms` must be milliseconds from 0, not {show(t_ms)}.")
+    return t_ms
 
 
 def _name(number: int, row: Row, key: str) -> str:
@@ -161,18 +204,18 @@ def _hop(number: int, value: Any) -> tuple[str, str]:
 
 
 def _check_keys(number: int, row: Row, *, http: bool) -> None:
-    given = [key for key in (*BODIES, "event") if key in row]
+    given = [key for key in _CONTENTS if key in row]
     if len(given) > 1:
         raise RecordingError(f"Line {number}: `{given[0]}` and `{given[1]}` exclude each other.")
-    misplaced = [key for key in HTTP_ONLY if key in row] if not http else []
-    if misplaced:
+    if http:
+        return
+    if not row.keys().isdisjoint(HTTP_ONLY):
+        misplaced = next(key for key in HTTP_ONLY if key in row)
         raise RecordingError(
-            f'Line {number}: `{misplaced[0]}` belongs to HTTP; such a row says "transport": "http".'
+            f'Line {number}: `{misplaced}` belongs to HTTP; such a row says "transport": "http".'
         )
-    if not given and not http:
-        raise RecordingError(
-            f"Line {number} says nothing: a row of stdio has one of {', '.join((*BODIES, 'event'))}."
-        )
+    if not given:
+        raise RecordingError(f"Line {number} says nothing: a row of stdio has one of {', '.join(_CONTENTS)}.")
 
 
 def _event_row(number: int, row: Row, at_us: int, party: str, peer: str, common: Mapping[str, Any]) -> Event:

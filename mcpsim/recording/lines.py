@@ -11,6 +11,8 @@ import math
 import re
 from typing import Any, Final, NoReturn, cast
 
+from pydantic_core import from_json
+
 from mcpsim.errors import RecordingError
 
 MAX_FILE_BYTES: Final = 256_000_000
@@ -23,6 +25,8 @@ _SHOWN: Final = 60
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _ALL_BUT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _OPENING: Final = frozenset(b"[{")
+_DIGITS_ALIKE: Final = bytes.maketrans(b"123456789E", b"000000000e")
+_LONG_NUMBER: Final = b"0" * 100
 
 
 def split_lines(data: bytes, what: str) -> list[tuple[int, bytes]]:
@@ -78,7 +82,20 @@ def parse(data: bytes) -> Any:
     Raises:
         ValueError, RecursionError: it is none, or not UTF-8.
     """
+    if not _may_be_infinite(data):
+        # Twice as fast. What it does not take may still be taken below, such as half of a surrogate pair.
+        try:
+            return from_json(data, allow_inf_nan=False)
+        except ValueError:
+            pass
     return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
+
+
+def _may_be_infinite(data: bytes) -> bool:
+    """Whether a number in a text could be beyond what a double holds: it has an exponent of three digits, or
+    so many digits that a smaller exponent is enough."""
+    alike = data.translate(_DIGITS_ALIKE)
+    return b"0e000" in alike or b"0e+000" in alike or _LONG_NUMBER in alike
 
 
 def write_line(value: Any, what: str) -> bytes:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mcpsim import Client, Cut, Drop, Run, Server, Stdio, StreamableHttp, simulate
 from mcpsim.errors import MalformedMessage, RecordingError
 from mcpsim.recording import Event, Recording
+from mcpsim.recording.importing import RowReader, check_row
 from mcpsim.recording.interchange import KEYS
 from tests.simulation.check_stories import checked_runs, course_runs
 from tests.support.checked import faults_of
@@ -536,3 +537,43 @@ def test_what_loads_exports_to_what_loads_again(lines: list[dict[str, Any]]) -> 
     recording = Recording.from_jsonl(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
     loaded = Recording.from_interchange(recording.to_interchange())
     assert [frame.body for frame in loaded.frames] == [frame.body for frame in recording.frames]
+
+
+MEMBERS: dict[str, list[Any]] = {
+    "transport": ["stdio", "http", "q", None],
+    "message": [{}, [], {"a": "\ud800"}, "a\rb"],
+    "raw": ["x", 1],
+    "raw_b64": ["YQ==", "!", 3],
+    "t_ms": [1.5, -1, True, "a", None],
+    "connection": ["a", 1, True, None],
+    "hop": ["client-gateway", "x", 1, "a-a"],
+    "exchange": ["x1", 1, True, []],
+    "headers": [{"content-type": "text/event-stream"}, {"a": [1, True]}, [], {"a": None}],
+    "status": [200, "a", True, 1000],
+    "http_method": ["POST", 1],
+    "sse_id": ["a", "a\nb", "\0", True],
+    "event": ["stdin_closed", "thought", "", 1],
+    "by": ["client", "x"],
+    "channel": ["stdout", "stderr", "x"],
+}
+
+
+ROWS = st.fixed_dictionaries({}, optional={key: st.sampled_from(values) for key, values in MEMBERS.items()})
+
+
+@given(st.lists(ROWS, max_size=4), st.sampled_from(["client", "server"]))
+def test_a_row_is_refused_alike_with_events_and_without(rows: list[dict[str, Any]], side: str) -> None:
+    reader = RowReader()
+    for row in rows:
+        row["from"] = side
+        assert refusal(lambda row=row: list(reader.events(1, row))) == refusal(
+            lambda row=row: check_row(1, row)
+        )
+
+
+def refusal(read: Callable[[], object]) -> str:
+    try:
+        read()
+    except RecordingError as error:
+        return str(error)
+    return ""

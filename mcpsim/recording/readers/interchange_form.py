@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from mcpsim.errors import RecordingError
 from mcpsim.recording import lines
-from mcpsim.recording.importing import RowReader
+from mcpsim.recording.importing import check_row
 from mcpsim.recording.interchange import BODIES, SIDES
 from mcpsim.recording.readers.log_lines import where
 from mcpsim.recording.readers.model import Format, Found
@@ -36,10 +36,9 @@ def _is_row(value: Any) -> bool:
 
 
 def _read(source: Source, found: Found) -> None:
-    reader = RowReader()
     if isinstance(source.document, list):
         for index, row in enumerate(_entries(source)):
-            _take(index + 1, row, f"entry {index + 1}", index, reader, found)
+            _take(index + 1, row, f"entry {index + 1}", index, found)
         return
     for index, (number, line) in enumerate(source.lines):
         try:
@@ -47,17 +46,16 @@ def _read(source: Source, found: Found) -> None:
         except RecordingError as error:
             found.skip(where(number), str(error))
         else:
-            _take(number, row, where(number), index, reader, found)
+            _take(number, row, where(number), index, found)
 
 
-def _take(number: int, row: Any, at: str, index: int, reader: RowReader, found: Found) -> None:
+def _take(number: int, row: Any, at: str, index: int, found: Found) -> None:
     if not isinstance(row, dict):
         found.skip(at, "It is not a JSON object.")
         return
     members = cast("dict[str, Any]", row)
     try:
-        for _ in reader.events(number, members):
-            pass
+        check_row(number, members)
     except RecordingError as error:
         found.skip(at, str(error))
     else:
