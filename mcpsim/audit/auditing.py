@@ -6,7 +6,7 @@ import gc
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from mcpsim.audit.annotating import annotate
 from mcpsim.audit.building import build
@@ -19,6 +19,9 @@ from mcpsim.audit.schema import ID as SCHEMA
 from mcpsim.recording import Recording
 from mcpsim.recording.exporting import to_numbered_interchange
 from mcpsim.recording.readers import ReadTrace
+
+#: What travels longer than this was held back: whoever sent it did not mean it to come so late.
+HELD_BACK_US: Final = 2_000_000
 
 
 def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report:
@@ -68,7 +71,15 @@ def _of_recording(recording: Recording) -> Report:
         overtaken = row["from"] == "server" and frame.number < latest.get(lane, 0)
         latest[lane] = max(frame.number, latest.get(lane, 0))
         changed = frame.arrived_data != frame.data
-        if frame.fate != "delivered" or changed or frame.copy_of or overtaken or frame.number in doubled:
+        held = frame.arrived_us is not None and frame.arrived_us - frame.sent_us >= HELD_BACK_US
+        if (
+            held
+            or frame.fate != "delivered"
+            or changed
+            or frame.copy_of
+            or overtaken
+            or frame.number in doubled
+        ):
             disturbed.add(index)
         if frame.copy_of:
             copies.add(index)

@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import anyio
 import httpx2
 import uvicorn
 
@@ -112,17 +113,26 @@ class HttpTap:
         request = self._client.build_request(
             scope["method"], self._address, headers=passed, content=body or None
         )
-        ended = "client"
-        try:
+        left = True
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                # A client that goes away has to be seen: in the modern protocol that cancels its request.
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
             response = await self._client.send(request, stream=True)
             try:
                 await self._answer(response, exchange, send)
-                ended = "server"
+                left = False
             finally:
-                await response.aclose()
-        finally:
-            if ended == "client":
-                self._notes.add("client", {**exchange, "event": "client_aborted", "by": "client"})
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+            tasks.cancel_scope.cancel()
+        if left:
+            self._notes.add("client", {**exchange, "event": "client_aborted", "by": "client"})
 
     async def _answer(self, response: httpx2.Response, exchange: dict[str, Any], send: Send) -> None:
         head = {**exchange, "status": response.status_code, "headers": dict(response.headers)}

@@ -33,8 +33,10 @@ CELLS = [
     for transport in ("stdio", "http")
     for era in ("legacy", "modern", "auto")
 ]
-# What the SDK does that the specification advises against, and why that is so.
-RECOMMENDED: dict[str, str] = {}
+# What the SDK does that the specification advises against.
+RECOMMENDED = {
+    "cancelled-request-not-answered-legacy": "Its server answers a request that was cancelled with an error.",
+}
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

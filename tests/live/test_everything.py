@@ -13,7 +13,7 @@ import anyio
 import pytest
 from mcp_types import CreateMessageRequestParams, ElicitRequestFormParams
 
-from mcpsim import Client, ProtocolError
+from mcpsim import Client, ProtocolError, Report
 from mcpsim.live import ShutdownTimes, record
 from mcpsim.recording import Recording
 
@@ -44,9 +44,23 @@ def play(everything: Sequence[str], check_recording: Callable[[Recording], None]
         )
         check_recording(run.recording)
         assert run.error is None, run.transcript()
+        assert_unbroken(run.audit())
         return run
 
     return play
+
+
+# What this server does that the specification advises against.
+RECOMMENDED = {
+    "resource-not-found-code-legacy": "A resource that is not there gets -32602, as in 2026-07-28.",
+}
+
+
+def assert_unbroken(report: Report) -> None:
+    """It breaks no rule, and of what is recommended only what is known."""
+    assert report.skipped == ()
+    assert report.broken == (), report
+    assert {one.rule for one in report.of_level("SHOULD")} <= RECOMMENDED.keys(), report
 
 
 def test_it_lists_what_it_has(play: Callable[..., Any]) -> None:
