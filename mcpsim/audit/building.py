@@ -278,6 +278,10 @@ def _headers(row: Mapping[str, Any]) -> Headers:
 Body = tuple[Kind, Any, "bytes | None", "MalformedMessage | None", "str | None"]
 
 
+#: How a server-sent event begins, where no head tells that it is one.
+_SSE_FIELDS: Final = (b":", b"data:", b"event:", b"id:", b"retry:")
+
+
 def _bodies(row: Mapping[str, Any], side: Side, exchange: Exchange | None) -> Iterator[Body]:
     if row.get("channel") == "stderr":
         yield "stderr", None, body_of(row), None, None
@@ -292,9 +296,11 @@ def _bodies(row: Mapping[str, Any], side: Side, exchange: Exchange | None) -> It
     if raw is None:
         yield "empty", None, None, None, sse_id
         return
-    if exchange is not None and side == "server" and (exchange.is_stream or sse_id is not None):
-        yield from _events(raw, sse_id)
-        return
+    if exchange is not None and side == "server":
+        told = exchange.response_headers.get("content-type")
+        if exchange.is_stream or sse_id is not None or (told is None and raw.startswith(_SSE_FIELDS)):
+            yield from _events(raw, sse_id)
+            return
     yield _read_raw(raw, raw, sse_id)
 
 

@@ -402,10 +402,7 @@ class Trace:
     Attributes:
         items: in order.
         connections: in order of appearance.
-        ended: whether the trace says that it goes to the end. Otherwise what is missing at its end may simply
-            lie behind it.
     """
 
     items: list[Item] = field(default_factory=list["Item"])
     connections: list[Connection] = field(default_factory=list["Connection"])
-    ended: bool = False

@@ -210,6 +210,9 @@ def _pong(call: Call) -> Iterator[Found]:
     answer = call.answer
     if answer is None or answer.era != "legacy" or call.request.session is None:
         return
+    if call.request.batch is not None:
+        # A batch is refused as a whole, whatever is in it.
+        return
     if answer.kind == "error":
         exchange = answer.exchange
         # A status of its own says that the session or the right to ask is gone; that is no answer to a ping.
@@ -217,8 +220,7 @@ def _pong(call: Call) -> Iterator[Found]:
             yield Found(
                 answer,
                 f"A ping is answered by the error {show(answer.code)}; the answer is an empty result, in "
-                "every "
-                "phase of a session.",
+                "every phase of a session.",
                 "Answer ping before any other check.",
                 party=answer.party,
             )
