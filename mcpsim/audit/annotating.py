@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.diagnosis import Diagnosis, diagnose, diagnose_status
 from mcpsim.audit.model import Call, Item, Trace
-from mcpsim.eras.methods import METHODS, Method, method
+from mcpsim.eras.methods import METHODS, Direction, Method, method
 from mcpsim.eras.revisions import Era
 
 _ANY: Final[Mapping[str, Method]] = {row.name: row for row in reversed(METHODS)}
@@ -25,6 +25,7 @@ class Annotation:
         kind: "request", "notification", "result", "error", or what it is instead of a message: "batch",
             "malformed", "unreadable", "comment", "empty", "stderr", "event".
         sender, receiver: by name.
+        direction: "to_server" or "to_client".
         method: its method, or that of the request that it answers; "" where it has none.
         group: the part of the protocol: "tools", "lifecycle" ...; "" for a method that is not known.
         era: "legacy" or "modern"; None where it cannot be told.
@@ -43,6 +44,7 @@ class Annotation:
     kind: str
     sender: str
     receiver: str
+    direction: Direction
     method: str
     group: str
     era: Era | None
@@ -76,7 +78,7 @@ def annotate(trace: Trace) -> Iterator[Annotation]:
 def _annotation(item: Item) -> Annotation:
     row = method(item.method, item.revision) or _ANY.get(item.method)
     call = item.call
-    conversation, belongs_to = _conversation(call)
+    conversation, belongs_to = _conversation(item, call)
     answers = call is not None and item.kind in ("response", "error")
     gated = row is not None and row.capability != ""
     return Annotation(
@@ -84,6 +86,7 @@ def _annotation(item: Item) -> Annotation:
         _KINDS.get(item.kind, item.kind),
         item.party,
         item.other,
+        "to_server" if item.sender == "client" else "to_client",
         item.method,
         "" if row is None else row.group,
         item.era,
@@ -99,8 +102,10 @@ def _annotation(item: Item) -> Annotation:
     )
 
 
-def _conversation(call: Call | None) -> tuple[int | None, str]:
+def _conversation(item: Item, call: Call | None) -> tuple[int | None, str]:
     if call is None:
+        if item.session is not None and item is item.session.initialized:
+            return item.session.initialize.request.index, "handshake"
         return None, ""
     if call.rounds is not None:
         return call.rounds.calls[0].request.index, "rounds"

@@ -82,3 +82,14 @@ def place(index: int, places: Sequence[str]) -> str:
     """What a row is called: by its number, and by where it stands in the file."""
     row = f"row {index}"
     return f"{row} ({safe(places[index])})" if index < len(places) and places[index] else row
+
+
+def diagnoses(report: Report, places: Sequence[str]) -> Iterator[str]:
+    """What each error means here, and what to try; the same one again is counted."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for one in report.annotations:
+        if one.diagnosis is not None:
+            found.setdefault((one.diagnosis.means, one.diagnosis.tries), []).append(one.index)
+    for (means, tries), rows in found.items():
+        again = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        yield f"{place(rows[0], places)}{again}: {means} Try: {tries}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from mcpsim.audit.grouping import HEADINGS, LEVELS, Group, groups, place, summary
+from mcpsim.audit.grouping import HEADINGS, LEVELS, Group, diagnoses, groups, place, summary
 from mcpsim.audit.rule import Level
 from mcpsim.recording.transcript import safe
 
@@ -81,6 +81,7 @@ def as_html(report: Report, *, places: Sequence[str] = ()) -> str:
             f"<style>{_STYLE}</style>",
             f'<p class="mcpsim-summary">{_text(summary(report))}</p>',
             *(part for level in LEVELS for part in _table(report, level, places)),
+            *_list("What the errors mean", list(diagnoses(report, places))),
             *_list("Incomplete", [f"{place(one.index, places)}: {one.message}" for one in report.incomplete]),
             *_list("Not read", [f"{one.where}: {one.why}" for one in report.skipped]),
             *_list("About the reading", report.notes),

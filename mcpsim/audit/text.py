@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from mcpsim.audit.grouping import HEADINGS, LEVELS, Group, groups, place, summary
+from mcpsim.audit.grouping import HEADINGS, LEVELS, Group, diagnoses, groups, place, summary
 from mcpsim.recording.transcript import safe
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def _lines(report: Report, width: int, places: Sequence[str]) -> Iterator[str]:
             yield HEADINGS[level]
         for group in found:
             yield from _group(group, width, places)
+    yield from _section("What the errors mean", list(diagnoses(report, places)), width)
     gaps = [f"{place(one.index, places)}: {one.message}" for one in report.incomplete]
     yield from _section("Incomplete", gaps, width)
     yield from _section("Not read", [_told(one.where, one.why) for one in report.skipped], width)
