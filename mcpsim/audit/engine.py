@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Rounds, Session, Subscription, Trace, Walk
 from mcpsim.audit.rule import ALL, MUST, Found, Level, Rule
 from mcpsim.eras.pages import REFERENCE_REVISION
-from mcpsim.eras.revisions import era_of
+from mcpsim.eras.revisions import Era, era_of
 from mcpsim.recording.interchange import INTERMEDIARIES
 
 _MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
@@ -57,6 +57,9 @@ class _Table:
             for kind in kinds:
                 self._by_kind.setdefault(kind, []).append(rule)
         self._found: dict[tuple[Any, str, str], tuple[Rule, ...]] = {}
+        self._of_whole: dict[tuple[Any, frozenset[Any]], tuple[Rule, ...]] = {}
+        named = (name for rule in rules for name in (*rule.on.methods, *rule.on.needs))
+        self._wanted: frozenset[Any] = frozenset(named).union(get_args(Era), (None,))
 
     def of(self, kind: Any, method: str, revision: str) -> tuple[Rule, ...]:
         """The rules for a part of this kind: those of its method and of its revision."""
@@ -72,9 +75,35 @@ class _Table:
             self._found[key] = found
         return found
 
-    def of_all(self, kind: Any) -> tuple[Rule, ...]:
-        """The rules for a part that may hold several revisions."""
-        return tuple(self._by_kind.get(kind, ()))
+    def of_whole(self, kind: Any, occurs: set[Any]) -> tuple[Rule, ...]:
+        """The rules for a part that may hold several revisions: those that what occurs in it can break."""
+        key = kind, self._wanted & occurs
+        found = self._of_whole.get(key)
+        if found is None:
+            found = tuple(rule for rule in self._by_kind.get(kind, ()) if _may_break(rule, occurs))
+            self._of_whole[key] = found
+        return found
+
+
+def _may_break(rule: Rule, occurs: set[Any]) -> bool:
+    # A rule of one era is about what belongs to that era, or to none that can be told.
+    return (
+        (rule.on.any_era or None in occurs or not occurs.isdisjoint(rule.pages))
+        and (not rule.on.methods or not occurs.isdisjoint(rule.on.methods))
+        and occurs.issuperset(rule.on.needs)
+    )
+
+
+def _occurs(items: Iterable[Item]) -> set[Any]:
+    """What occurs in a part of the trace (see `On`)."""
+    found: set[Any] = set()
+    for item in items:
+        found.add(item.kind)
+        found.add(item.method)
+        found.add(item.era)
+        found.update(item.params)
+        found.update(item.result)
+    return found
 
 
 def known(item: Item) -> str:
@@ -91,10 +120,14 @@ def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken
     """
     runner = _Runner(_Table(rules))
     runner.items(trace.items)
+    everything: set[Any] = set()
     for connection in trace.connections:
+        occurs = _occurs(connection.items)
+        occurs.add("http" if connection.is_http else "stdio")
+        everything |= occurs
         runner.parts(connection)
-        runner.whole(Connection, connection)
-    runner.whole(Trace, trace)
+        runner.whole(Connection, connection, occurs)
+    runner.whole(Trace, trace, everything)
     runner.found.sort(key=_place)
     return list(dict.fromkeys(runner.found)), runner.broken
 
@@ -118,9 +151,8 @@ class _Runner:
             rules = of(Call, call.method, known(call.request))
             if rules:
                 self._ask(rules, call)
-        exchanges = self._table.of_all(Exchange)
         for exchange in connection.exchanges:
-            self._ask(exchanges, exchange)
+            self.whole(Exchange, exchange, _occurs(_items(exchange)))
         for session in connection.sessions:
             self._ask(of(Session, "", known(session.initialize.request)), session)
         for walk in connection.walks:
@@ -130,9 +162,9 @@ class _Runner:
         for subscription in connection.subscriptions:
             self._ask(of(Subscription, "", known(subscription.call.request)), subscription)
 
-    def whole(self, kind: type[Any], part: Any) -> None:
-        """Ask about a part that may hold several revisions."""
-        self._ask(self._table.of_all(kind), part)
+    def whole(self, kind: type[Any], part: Any, occurs: set[Any]) -> None:
+        """Ask about a part that may hold several revisions, and in which this occurs."""
+        self._ask(self._table.of_whole(kind, occurs), part)
 
     def _ask(self, rules: tuple[Rule, ...], part: Any) -> None:
         for rule in rules:
@@ -142,6 +174,14 @@ class _Runner:
                         self.found.append(_finding(rule, one))
             except Exception as error:  # A fault of ours must not hide what else there is to say.
                 self.broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
+
+
+def _items(exchange: Exchange) -> Iterator[Item]:
+    if exchange.request is not None:
+        yield exchange.request
+    yield from exchange.answers
+    if exchange.closed is not None:
+        yield exchange.closed
 
 
 _ORDER: Final = {MUST: 0, "SHOULD": 1, "note": 2}

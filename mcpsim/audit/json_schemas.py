@@ -10,15 +10,20 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/index#json-schema
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from contextvars import ContextVar
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
+
+from pydantic_core import from_json, to_json
 
 MAX_PARTS: Final = 5_000
 MAX_DEPTH: Final = 50
 MAX_STEPS: Final = 20_000
 MAX_SCHEMAS: Final = 2_000
 MAX_UNIQUE: Final = 100
+#: How many bytes a schema or value may have of which is remembered what was found.
+MAX_REMEMBERED: Final = 10_000
 #: How many items or members one step goes through.
 SHORT: Final = 50
 
@@ -40,6 +45,7 @@ _TURNING: Final = frozenset(
 )
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
+Said = TypeVar("Said")
 Keyword = Callable[[Any, Any, Any, Any], Any]
 
 
@@ -80,8 +86,8 @@ class Schemas:
     """Judges schemas and values. It remembers what it was asked: make one for each trace or connection."""
 
     def __init__(self) -> None:
-        self._faults: dict[str, str | None] = {}
-        self._validators: dict[Itself, _Bounded | NotJudged] = {}
+        self._asked: dict[Itself, _Asked] = {}
+        self._different: set[bytes] = set()
 
     def fault_of(self, schema: Mapping[str, Any]) -> str | None:
         """What makes a schema not valid in its dialect, or None.
@@ -89,13 +95,7 @@ class Schemas:
         Raises:
             NotJudged: it is beyond the bounds, or its dialect is not known here.
         """
-        _check_bounds(schema)
-        text = json.dumps(schema, sort_keys=True, default=str)
-        if text not in self._faults:
-            if len(self._faults) >= MAX_SCHEMAS:
-                raise NotJudged(f"more than {MAX_SCHEMAS} different schemas stand in this trace")
-            self._faults[text] = _fault(schema)
-        return self._faults[text]
+        return _said(self._of(schema).fault)
 
     def misfit(self, schema: Mapping[str, Any], value: Any) -> Misfit | None:
         """The first thing that is wrong with a value, or None where it fits.
@@ -104,45 +104,139 @@ class Schemas:
             NotJudged: schema or value are beyond the bounds, the schema is not valid, refers to what is not
                 inside it, or has regular expressions where leaving them out could make it stricter.
         """
+        asked = self._of(schema)
+        bounded = _said(asked.bounded)
+        if bounded.takes(value):
+            return None
+        text = None if asked.text is None else _text_of(value)
+        if asked.text is None or text is None:
+            return bounded.misfit(value)
+        return _said(_misfit_of(asked.text, text))
+
+    def _of(self, schema: Mapping[str, Any]) -> _Asked:
         key = Itself(schema)
-        known = self._validators.get(key)
-        if known is None:
-            try:
-                known = _Bounded(schema, self.fault_of(schema))
-            except NotJudged as error:
-                known = error
-            self._validators[key] = known
-        if isinstance(known, NotJudged):
-            raise known
-        return known.misfit(value)
+        asked = self._asked.get(key)
+        if asked is None:
+            asked = self._asked[key] = self._ask(schema)
+        return asked
+
+    def _ask(self, schema: Mapping[str, Any]) -> _Asked:
+        text = _text_of(schema)
+        if text is None:
+            fault = _fault_within_bounds(schema)
+            return _Asked(None, fault, _bounded(schema, fault))
+        if text not in self._different and len(self._different) >= MAX_SCHEMAS:
+            refused = NotJudged(f"more than {MAX_SCHEMAS} different schemas stand in this trace")
+            return _Asked(text, refused, refused)
+        self._different.add(text)
+        return _Asked(text, _fault_of_text(text), _bounded_of_text(text))
+
+
+class _Asked(NamedTuple):
+    """A schema that was asked about.
+
+    Attributes:
+        text: as JSON; None where it has none, or is too long to be remembered by it.
+        fault: what makes it not valid.
+        bounded: its validator.
+    """
+
+    text: bytes | None
+    fault: str | NotJudged | None
+    bounded: _Bounded | NotJudged
+
+
+def _said(found: Said | NotJudged) -> Said:
+    if isinstance(found, NotJudged):
+        # A new one: what is raised again and again grows.
+        raise NotJudged(str(found))
+    return found
+
+
+def _text_of(value: Any) -> bytes | None:
+    """A value as the key by which it is remembered."""
+    try:
+        text = to_json(value)
+    except (ValueError, RecursionError):
+        return None
+    return text if len(text) <= MAX_REMEMBERED else None
+
+
+# The same few schemas and values come again and again, on each connection, and judging takes long. All of it
+# is told by the texts alone.
+
+
+@lru_cache(maxsize=512)
+def _fault_of_text(text: bytes) -> str | NotJudged | None:
+    return _fault_within_bounds(from_json(text))
+
+
+@lru_cache(maxsize=256)
+def _bounded_of_text(text: bytes) -> _Bounded | NotJudged:
+    return _bounded(from_json(text), _fault_of_text(text))
+
+
+@lru_cache(maxsize=1024)
+def _misfit_of(schema: bytes, value: bytes) -> Misfit | NotJudged | None:
+    try:
+        return _said(_bounded_of_text(schema)).misfit(from_json(value))
+    except NotJudged as error:
+        return error.with_traceback(None)
+
+
+def _fault_within_bounds(schema: Mapping[str, Any]) -> str | NotJudged | None:
+    try:
+        _check_bounds(schema)
+        return _fault(schema)
+    except NotJudged as error:
+        return error.with_traceback(None)
+
+
+def _bounded(schema: Mapping[str, Any], fault: str | NotJudged | None) -> _Bounded | NotJudged:
+    try:
+        return _Bounded(schema, _said(fault))
+    except NotJudged as error:
+        return error.with_traceback(None)
+
+
+# How many steps there were: each thread has its own count, as several may judge by one validator.
+_STEPS: Final[ContextVar[int]] = ContextVar("steps")
 
 
 class _Bounded:
     """A validator of one schema with a budget of steps for each value."""
 
     def __init__(self, schema: Mapping[str, Any], fault: str | None) -> None:
+        if fault is not None:
+            raise NotJudged(f"the schema is not valid: {fault}")
+        _check_patterns(schema)
+        self._schema = schema
+        self._plain = _Plain.of(schema)
+
+    @cached_property
+    def _validator(self) -> Any:
         # Late: beside JupyterLab, jsonschema takes more than a second to import.
         import jsonschema.validators
         from referencing import Registry
 
-        if fault is not None:
-            raise NotJudged(f"the schema is not valid: {fault}")
-        _check_patterns(schema)
-        kind = _dialect_of(schema)
-        keywords = {name: self._counted(name, check) for name, check in kind.VALIDATORS.items()}
+        kind = _dialect_of(self._schema)
+        keywords = {name: _counted(name, check) for name, check in kind.VALIDATORS.items()}
         for name in _PATTERNS & keywords.keys():
             keywords[name] = _nothing
         bounded: Any = cast("Any", jsonschema.validators).extend(kind, keywords)
-        self._plain = _Plain.of(schema)
-        self._validator: Any = bounded(schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))
-        self._steps = 0
+        return bounded(self._schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))
+
+    def takes(self, value: Any) -> bool:
+        """Whether it can be told at once that a value fits."""
+        return self._plain is not None and self._plain.takes(value)
 
     def misfit(self, value: Any) -> Misfit | None:
+        """What is wrong with a value."""
         from referencing.exceptions import Unresolvable
 
-        if self._plain is not None and self._plain.takes(value):
+        if self.takes(value):
             return None
-        self._steps = 0
+        _STEPS.set(0)
         try:
             error: Any = next(iter(self._validator.iter_errors(value)), None)
         except RecursionError:
@@ -159,19 +253,21 @@ class _Bounded:
         where = ".".join(map(str, error.absolute_path))
         return Misfit(where, str(error.validator), str(error.message))
 
-    def _counted(self, name: str, keyword: Keyword) -> Keyword:
-        def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-            if name == "additionalProperties" and "patternProperties" in schema:
-                return
-            if name == "uniqueItems" and _length(instance) > MAX_UNIQUE:
-                # It may compare each item with each other one.
-                raise NotJudged(f"more than {MAX_UNIQUE} items would have to be compared with each other")
-            self._steps += 1 + (_length(value) + _length(instance)) // SHORT
-            if self._steps > MAX_STEPS:
-                raise NotJudged(f"it takes more than {MAX_STEPS} steps")
-            yield from keyword(validator, value, instance, schema) or ()
 
-        return check
+def _counted(name: str, keyword: Keyword) -> Keyword:
+    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if name == "additionalProperties" and "patternProperties" in schema:
+            return
+        if name == "uniqueItems" and _length(instance) > MAX_UNIQUE:
+            # It may compare each item with each other one.
+            raise NotJudged(f"more than {MAX_UNIQUE} items would have to be compared with each other")
+        steps = _STEPS.get() + 1 + (_length(value) + _length(instance)) // SHORT
+        _STEPS.set(steps)
+        if steps > MAX_STEPS:
+            raise NotJudged(f"it takes more than {MAX_STEPS} steps")
+        yield from keyword(validator, value, instance, schema) or ()
+
+    return check
 
 
 _WORDS: Final = frozenset({"title", "description", "default", "examples", "$comment", "x-mcp-header"})

@@ -43,10 +43,22 @@ ALL: Final = LEGACY | MODERN
 
 
 class On(NamedTuple):
-    """What a check is given: every part of the trace of this kind, of these methods (or of any)."""
+    """What a check is given: every part of the trace of this kind, of these methods (or of any).
+
+    Attributes:
+        kind: of an item, or the type of another part.
+        methods: of an item, a call, a walk or rounds: its method is one of these. Of a connection, an
+            exchange or the trace: one of these occurs in it (see `needs`).
+        needs: of a connection, an exchange or the trace: all of these occur in it, so that where one does
+            not, nothing can be wrong. What occurs is "http" or "stdio", the kinds, eras and methods of the
+            items, and the names of the members of their params and results.
+        any_era: of the same: also where nothing of the eras of the rule's pages occurs.
+    """
 
     kind: str | type[Any]
     methods: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    any_era: bool = False
 
 
 def messages() -> On:
@@ -84,10 +96,11 @@ def calls(*methods: str) -> On:
     return On(Call, methods)
 
 
-def each(part: type[Any], *methods: str) -> On:
+def each(part: type[Any], *methods: str, needs: tuple[str, ...] = (), any_era: bool = False) -> On:
     """Every `Exchange`, `Session`, `Walk`, `Rounds`, `Subscription` or `Connection`, or the `Trace` itself;
-    a walk or rounds of these methods, or of any."""
-    return On(part, methods)
+    a walk or rounds of these methods, or of any; another part in which one of these occurs, and all of what
+    the check needs (see `On`)."""
+    return On(part, methods, needs, any_era)
 
 
 @dataclass(frozen=True, slots=True)
