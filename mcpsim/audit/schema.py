@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, get_args
 
 from mcp_types import methods as known
@@ -17,6 +18,7 @@ from pydantic_core import ErrorDetails
 from mcpsim.audit.eras import RESULT_TYPE
 from mcpsim.audit.gathering import INPUT_REQUIRED
 from mcpsim.audit.model import Item
+from mcpsim.audit.nulls import holds_null, nulls_of
 from mcpsim.audit.rule import ALL, MUST, Found, Rule, messages
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import era_of
@@ -24,6 +26,7 @@ from mcpsim.eras.revisions import era_of
 ID: Final = "body-fits-its-schema"
 SHOWN: Final = 3
 COMPLETE: Final = "complete"
+_WHAT: Final = {"request": "request", "notification": "notification", "response": "result"}
 _QUESTION: Final = "InputRequiredResult"
 _SURFACES: Final[Mapping[tuple[str, str], Any]] = {
     ("request", "client"): known.CLIENT_REQUESTS,
@@ -68,11 +71,19 @@ def _fits(item: Item) -> Iterator[Found]:
         # Whether it may be left out is for another rule to say.
         body = {RESULT_TYPE: COMPLETE, **item.result} if item.era == "modern" else item.result
     try:
-        reader.validate_python(body, by_name=False)
+        read = reader.validate_python(body, by_name=False)
     except ValidationError as error:
         faults = [one for one in error.errors(include_url=False) if not _is_contested(one)]
         if faults:
             yield Found(item, _sentence(item, faults))
+        return
+    if holds_null(body) and (nulls := list(islice(nulls_of(read), SHOWN))):
+        yield Found(
+            item,
+            f"This {show(item.method)} {_WHAT[item.kind]} is not what its schema says: null stands for "
+            f"{', '.join(show(path)[1:-1] for path in nulls)}. A member that has no value is left out.",
+            hint="Tell your serializer to leave out what is null. Strict readers refuse the whole message.",
+        )
 
 
 def _began_a_task(item: Item) -> bool:
@@ -87,12 +98,11 @@ def _is_contested(fault: ErrorDetails) -> bool:
 
 
 def _sentence(item: Item, found: list[ErrorDetails]) -> str:
-    what = {"request": "request", "notification": "notification", "response": "result"}[item.kind]
     faults: list[str] = []
     for one in found[:SHOWN]:
         path = ".".join(str(part) for part in one["loc"] if not _is_model(part))
         faults.append(f"{show(path)[1:-1] or 'the body'}: {one['msg']}")
-    return f"This {show(item.method)} {what} is not what its schema says: {'; '.join(faults)}."
+    return f"This {show(item.method)} {_WHAT[item.kind]} is not what its schema says: {'; '.join(faults)}."
 
 
 def _is_model(part: object) -> bool:
