@@ -15,6 +15,7 @@ from mcpsim.audit.engine import Finding, run
 from mcpsim.audit.report import Incomplete, Report, Skipped
 from mcpsim.audit.rule import MUST
 from mcpsim.audit.rules import RULES
+from mcpsim.audit.rules.result_types import ABSENT as IN_DOUBT
 from mcpsim.audit.schema import ID as SCHEMA
 from mcpsim.recording import Recording
 from mcpsim.recording.exporting import to_numbered_interchange
@@ -156,6 +157,9 @@ def _objects(
 
 
 def _without_echoes(findings: list[Finding]) -> Iterator[Finding]:
-    """The schema says once more, in general, what a rule has said in particular."""
-    said = {one.index for one in findings if one.level == MUST and one.rule != SCHEMA}
+    """The schema says once more, in general, what a rule has said in particular. And where it is in doubt
+    which revision a result is of, the schema of one of them says nothing."""
+    said = {
+        one.index for one in findings if one.rule == IN_DOUBT or (one.level == MUST and one.rule != SCHEMA)
+    }
     return (one for one in findings if one.rule != SCHEMA or one.index not in said)

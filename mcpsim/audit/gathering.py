@@ -41,13 +41,22 @@ def _subject(call: Call) -> str:
     return named if isinstance(named, str) else ""
 
 
+def _place(call: Call) -> tuple[object, str | None]:
+    """Which server a request goes to, as far as can be told, and in whose name."""
+    exchange = call.request.exchange
+    host = None if exchange is None else exchange.headers.get("host")
+    return host or call.connection, call.principal
+
+
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
 class _Gatherer:
     def __init__(self) -> None:
-        self._declared: Mapping[str, Any] | None = None
+        # By who asked, and where: a server may have more for some than for others, and two clients may have
+        # two servers.
+        self._declared: dict[tuple[object, str | None], Mapping[str, Any]] = {}
         self._walks: dict[tuple[str, str | None, str], Walk] = {}
         # Rounds that wait for their next call: by what is asked, and by the state that it must bring.
         self._waiting: dict[tuple[str, str], list[Rounds]] = {}
@@ -69,7 +78,7 @@ class _Gatherer:
         item = call.request
         session = item.session
         if item.era == "modern":
-            call.server_capabilities = self._declared
+            call.server_capabilities = self._declared.get(_place(call))
             call.capabilities = _capabilities(item.meta.get(CLIENT_CAPABILITIES)) or {}
         elif session is not None:
             call.server_capabilities = session.server_capabilities
@@ -115,7 +124,8 @@ class _Gatherer:
         result = item.result
         if call.method == "server/discover":
             declared = _capabilities(result.get("capabilities"))
-            self._declared = self._declared if declared is None else declared
+            if declared is not None:
+                self._declared[_place(call)] = declared
         if call.walk is not None:
             cursor = result.get("nextCursor")
             if isinstance(cursor, str):

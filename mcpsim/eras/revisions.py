@@ -180,3 +180,8 @@ SCHEMA_DIALECT_REVISIONS: Final = _SINCE_2025_11_25
 # Where tasks are part of the protocol, as an experiment.
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
 TASKS_REVISIONS: Final = frozenset({LATEST_LEGACY})
+
+# Where both sides must keep to what was negotiated; before, they should.
+# https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#operation
+# https://modelcontextprotocol.io/specification/2025-03-26/basic/lifecycle#operation
+OPERATION_IS_DEMANDED: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_06_18

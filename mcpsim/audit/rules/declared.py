@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mcpsim.audit.model import Item
@@ -12,6 +13,7 @@ from mcpsim.audit.rule import (
     MODERN,
     MUST,
     NOTE,
+    SHOULD,
     Found,
     On,
     Rule,
@@ -24,6 +26,7 @@ from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import METHODS, Method
 from mcpsim.eras.methods import method as method_row
+from mcpsim.eras.revisions import OPERATION_IS_DEMANDED
 
 OPERATION: Final = "basic/lifecycle#operation"
 
@@ -79,6 +82,16 @@ def _own_roots(item: Item) -> Iterator[Found]:
         f"The client sends {show(item.method)}, and did not declare {row.capability}.",
         f"Declare {row.capability} in initialize.",
     )
+
+
+def _by_revision(check: Callable[[Item], Iterator[Found]]) -> Callable[[Item], Iterator[Found]]:
+    """A check of what the section about operation demands; its first two texts only recommend it."""
+
+    def graded(item: Item) -> Iterator[Found]:
+        for found in check(item):
+            yield found if item.revision in OPERATION_IS_DEMANDED else replace(found, level=SHOULD)
+
+    return graded
 
 
 def _client_uses(item: Item) -> Iterator[Found]:
@@ -256,7 +269,7 @@ DECLARED: Final[tuple[Rule, ...]] = (
         {"legacy": OPERATION},
         "A client uses only what the server declared in the handshake, and what it declared itself.",
         on=On("message", (*_OFFERS, *_ROOTS)),
-        check=_client_uses,
+        check=_by_revision(_client_uses),
     ),
     Rule(
         "server-keeps-to-negotiated-capabilities",
@@ -266,7 +279,7 @@ DECLARED: Final[tuple[Rule, ...]] = (
         {"legacy": OPERATION},
         "A server uses only what the client declared in the handshake, and what it declared itself.",
         on=On("message", _FROM_SERVER),
-        check=_server_uses,
+        check=_by_revision(_server_uses),
     ),
     Rule(
         "method-in-negotiated-revision",
@@ -276,7 +289,7 @@ DECLARED: Final[tuple[Rule, ...]] = (
         {"legacy": OPERATION},
         "In a session both sides use the methods of the negotiated revision.",
         on=messages(),
-        check=_in_session,
+        check=_by_revision(_in_session),
     ),
     Rule(
         "request-of-declared-capability",

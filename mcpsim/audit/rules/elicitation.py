@@ -76,8 +76,10 @@ def _names_a_mode(connection: Connection) -> Iterator[Found]:
             said.add(text)
             yield Found(
                 call.request,
-                f"The client declares elicitation as {text}: neither form nor url, of which one must be.",
-                hint="Declare form, url, or both; an empty object stands for form.",
+                f"The client declares elicitation as {text}: neither form nor url. It must support one of "
+                "them, and an empty object stands for form; what this stands for is not said.",
+                hint="Declare form, url, or both.",
+                level=SHOULD,
             )
 
 

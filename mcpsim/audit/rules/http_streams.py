@@ -297,7 +297,7 @@ HTTP_STREAMS: Final[tuple[Rule, ...]] = (
         "http-stream-is-not-buffered",
         SHOULD,
         "server",
-        ALL,
+        MODERN,
         {"modern": _RECEIVING},
         "A stream has the header X-Accel-Buffering: no.",
         on=each(Exchange),

@@ -47,8 +47,11 @@ def _used_before(connection: Connection) -> Iterator[Found]:
 
 def _session_of(item: Item) -> object:
     """What an id must be new in; None where that cannot be told."""
-    if item.session is not None:
-        return id(item.session)
+    session = item.session
+    if session is not None:
+        # Over HTTP, sessions without an id cannot be told apart where there are several.
+        alike = item.is_http and not session.id and len(item.connection.sessions) > 1
+        return None if alike else session
     if item.exchange is not None:
         return item.exchange.headers.get(SESSION_HEADER)
     # On a pipe whose beginning is not there, all is one session.

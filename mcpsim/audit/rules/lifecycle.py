@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from mcpsim.audit.model import Call, Connection, Item, Session
+from mcpsim.audit.model import Call, Connection, Exchange, Item, Session
 from mcpsim.audit.rule import (
     LEGACY,
     MUST,
@@ -216,7 +216,7 @@ def _pong(call: Call) -> Iterator[Found]:
     if answer.kind == "error":
         exchange = answer.exchange
         # A status of its own says that the session or the right to ask is gone; that is no answer to a ping.
-        if exchange is None or exchange.status in (None, 200, 400) or answer.sender == "client":
+        if exchange is None or answer.sender == "client" or _is_refusal_of_ping(call, exchange):
             yield Found(
                 answer,
                 f"A ping is answered by the error {show(answer.code)}; the answer is an empty result, in "
@@ -235,6 +235,13 @@ def _pong(call: Call) -> Iterator[Found]:
             party=answer.party,
             level=NOTE if only_type else None,
         )
+
+
+def _is_refusal_of_ping(call: Call, exchange: Exchange) -> bool:
+    """Whether an HTTP error speaks of the ping, and not of a head that the server may refuse."""
+    session = call.request.session
+    lacks_id = session is not None and bool(session.id) and not exchange.headers.get("mcp-session-id")
+    return exchange.status in (None, 200) or (exchange.status == 400 and not lacks_id)
 
 
 def _promptly(session: Session) -> Iterator[Found]:

@@ -6,26 +6,35 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcpsim.audit.model import Call, Connection, Item, Walk
-from mcpsim.audit.rule import MODERN, MUST, Found, Rule, each, results
-from mcpsim.audit.rules.envelopes import members, shows_modern
+from mcpsim.audit.rule import LEGACY, MODERN, MUST, SHOULD, Found, Rule, each, results
+from mcpsim.audit.rules.envelopes import members, shows_modern, speaks_modern
 from mcpsim.audit.words import show
+from mcpsim.eras.methods import METHODS
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
 
 RESULTS: Final = "basic/index#result-responses"
 TYPES: Final = "basic/index#resulttype"
 KEY: Final = "resultType"
+ABSENT: Final = "result-has-resulttype"
 KNOWN: Final = frozenset({"complete", "input_required"})
+_IN_LEGACY: Final = frozenset(row.name for row in METHODS if row.revisions & LEGACY)
 
 
 def _absent(connection: Connection) -> Iterator[Found]:
     lacking = [item for item in connection.items if _is_modern(item) and KEY not in item.result]
     if not lacking or _is_legacy_server(connection):
         return
+    sure = speaks_modern(connection)
     for item in lacking:
+        # Some legacy servers carry out a request without any handshake, and do not look at its metadata.
+        # Over HTTP a header names the version as well, and with an unknown one they must refuse it.
+        known = sure or item.is_http or item.method not in _IN_LEGACY
+        doubt = "" if known else " (Only a server of an earlier revision may leave it out.)"
         yield Found(
             item,
-            f'This result of {show(item.method)} has no `resultType`; a finished one says "complete".',
+            f'This result of {show(item.method)} has no `resultType`; a finished one says "complete".{doubt}',
             hint="Some clients refuse such a result, others take it as complete.",
+            level=None if known else SHOULD,
         )
 
 
@@ -106,7 +115,7 @@ def _retries(connection: Connection) -> Iterator[Found]:
 
 RESULT_TYPES: Final[tuple[Rule, ...]] = (
     Rule(
-        "result-has-resulttype",
+        ABSENT,
         MUST,
         "server",
         MODERN,

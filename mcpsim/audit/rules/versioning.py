@@ -103,6 +103,9 @@ def _refuses_otherwise(connection: Connection) -> Iterator[Found]:
 def _lists(item: Item) -> Iterator[Found]:
     if item.code != UNSUPPORTED_VERSION or item.sender != "server":
         return
+    # In a legacy session a server may have given this code a meaning of its own.
+    if item.era == "legacy" and item.method != "initialize":
+        return
     data = error_data(item)
     supported: Any = data.get("supported")
     versions = named_versions(supported)
@@ -331,7 +334,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": FALLBACK},
         "A server without legacy versions names those that it has, in any error to initialize.",
-        on=each(Connection),
+        on=each(Connection, "initialize", any_era=True),
         check=_names_its_versions,
     ),
     Rule(
