@@ -36,13 +36,20 @@ _EARLIER: Final = {
 }
 
 DISCOVER: Final = "server/discover"
+INITIALIZE: Final = "initialize"
+#: Codes that a server of an earlier revision does not answer with to what it does not understand.
+_TELLING: Final = frozenset(RESERVED_CODES) - ERROR_CODES.keys() | {URL_ELICITATION_REQUIRED}
 
 Check = Callable[[Connection], Iterator[Found]]
 
 
 def _modern(one: Callable[[Item], Iterator[Found]]) -> Check:
     """A check of each modern error, on a connection whose server is a modern one; on any other, errors of the
-    server are no more than worth a note: a legacy server answers a modern request as it likes."""
+    server are no more than worth a note: a legacy server answers a modern request as it likes.
+
+    A code that a legacy server has no use for here is certain without that. Such codes are sent by servers
+    that were moved to this revision, and not by those that have never heard of it.
+    """
 
     def check(connection: Connection) -> Iterator[Found]:
         found = [
@@ -54,12 +61,15 @@ def _modern(one: Callable[[Item], Iterator[Found]]) -> Check:
         if not found:
             return
         sure = speaks_modern(connection)
+        telling = not any(item.method == INITIALIZE for item in connection.items)
         for fault in found:
-            if sure or fault.item.sender == "client":
+            item = fault.item
+            probe = item.method == DISCOVER
+            if sure or item.sender == "client" or (telling and not probe and item.code in _TELLING):
                 yield fault
-            elif fault.item.method != DISCOVER:
+            elif not probe:
                 text = f"{fault.message} (A server of an earlier revision may do that.)"
-                yield Found(fault.item, text, fault.hint, level=NOTE)
+                yield Found(item, text, fault.hint, level=NOTE)
 
     return check
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Generator, Iterator, Mapping
 from typing import Final
 
@@ -110,8 +111,8 @@ def _hint(raw: bytes, sender: str) -> str:
 
 
 def _is_strict_json(raw: bytes) -> bool:
-    """Whether it is JSON by the letter, if not for every reader."""
-    return is_json(raw) and not _CONSTANT.search(_STRING.sub(b"", raw))
+    """Whether it is JSON by the letter, if not for every reader. A byte order mark is no part of JSON."""
+    return not raw.startswith(BOM_UTF8) and is_json(raw) and not _CONSTANT.search(_STRING.sub(b"", raw))
 
 
 def _holds_messages(raw: bytes) -> bool:
