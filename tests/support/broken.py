@@ -128,11 +128,13 @@ BROKEN: Final[dict[str, Row]] = {
     **{
         f"tests/course/test_misbehaving.py::{name}": Row(TWISTED, by=("*",))
         for name in (
-            "test_it_plays_the_same_twice_and_differs_from_its_twin",
-            "test_its_name_and_sentence",
-            "test_the_audit_names_its_rule_and_no_other_that_must_hold",
+            "test_it_breaks_its_rule_and_no_other_that_must_hold",
+            "test_the_three_lines_of_the_documentation",
         )
     },
+    "tests/course/test_misbehaving.py::test_its_twin_is_a_normal_peer_with_tasks": Row(
+        "The official models know no tasks, which one earlier revision has as an experiment.", by=("*",)
+    ),
     "tests/support/test_checked.py::test_the_story_is_played_checked_and_its_error_raised": Row(
         "The checker has to find it.", ("not a message",)
     ),

@@ -11,17 +11,34 @@ from typing import Final
 from mcpsim.course.misbehaving.asking import ASKING
 from mcpsim.course.misbehaving.base import Misbehaviour, collected
 from mcpsim.course.misbehaving.caching import CACHING
+from mcpsim.course.misbehaving.declaring import DECLARING
+from mcpsim.course.misbehaving.deprecated import DEPRECATED
+from mcpsim.course.misbehaving.entries import ENTRIES
 from mcpsim.course.misbehaving.features import FEATURES
 from mcpsim.course.misbehaving.gateways import GATEWAYS
 from mcpsim.course.misbehaving.http import HTTP
 from mcpsim.course.misbehaving.lifecycle import LIFECYCLE
+from mcpsim.course.misbehaving.lines import LINES
 from mcpsim.course.misbehaving.messages import MESSAGES
 from mcpsim.course.misbehaving.pagination import PAGINATION
 from mcpsim.course.misbehaving.patterns import PATTERNS
+from mcpsim.course.misbehaving.provoked import PROVOKED
+from mcpsim.course.misbehaving.stopping import STOPPING, STOPPING_TASKS
 from mcpsim.course.misbehaving.tasks import TASKS
 
-MISBEHAVING: Final[Mapping[str, Misbehaviour]] = collected(
-    MESSAGES, LIFECYCLE, HTTP, PATTERNS, ASKING, FEATURES, CACHING, PAGINATION, TASKS, GATEWAYS
-)
+#: By topic, in the order of the lessons.
+TOPICS: Final[Mapping[str, tuple[Misbehaviour, ...]]] = {
+    "messages": (*MESSAGES, *LINES),
+    "beginning and end": (*LIFECYCLE, *DECLARING, *STOPPING),
+    "HTTP": HTTP,
+    "progress, cancellation, subscriptions, logs": PATTERNS,
+    "questions to the client": (*ASKING, *DEPRECATED),
+    "tools, resources, prompts, completion": (*FEATURES, *ENTRIES),
+    "pages": PAGINATION,
+    "caching": (*CACHING, *GATEWAYS),
+    "tasks": (*TASKS, *STOPPING_TASKS),
+    "what the other side does wrong": PROVOKED,
+}
+MISBEHAVING: Final[Mapping[str, Misbehaviour]] = collected(*TOPICS.values())
 
-__all__ = ["MISBEHAVING", "Misbehaviour"]
+__all__ = ["MISBEHAVING", "TOPICS", "Misbehaviour"]

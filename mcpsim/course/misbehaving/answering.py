@@ -208,7 +208,7 @@ ANSWERING: Final[tuple[Misbehaviour, ...]] = (
     answering_client(
         "client-does-not-check-the-form",
         "elicitation-answer-fits-the-form",
-        "The client sends what the form does not allow.",
+        "The client sends an answer that the form does not allow.",
         one_question,
         obliging,
         in_answers(_with(content={"seat": "roof", "bags": 1})),
@@ -250,7 +250,7 @@ ANSWERING: Final[tuple[Misbehaviour, ...]] = (
     answering_client(
         "client-hides-the-refusal",
         "sampling-error-codes",
-        "The client reports the user's refusal as an error of its own.",
+        "The client reports the user's refusal by the code for its own faults.",
         ask_the_model,
         writing,
         change_answer(SAMPLE, _refused),

@@ -61,6 +61,8 @@ class Misbehaviour:
         faults: what goes wrong on the way, in both runs.
         endpoint: how the HTTP endpoint is set up: what `StreamableHttp` takes.
         scenery: makes what changes messages in both runs, of anybody: for a peer that is unusual, and right.
+        provocation: makes what the other side does wrong first, in the wrong run alone: for a peer whose own
+            fault is how it answers that.
         good_story: the story of the run that is right; None for the same.
         good_setting: what is different in the setting of the run that is right.
         good_server: makes the server of the run that is right; None for the same.
@@ -80,12 +82,13 @@ class Misbehaviour:
     faults: tuple[Fault, ...] = ()
     endpoint: Mapping[str, Any] = field(default_factory=dict[str, Any])
     scenery: MakeTwist | None = None
+    provocation: MakeTwist | None = None
     good_story: Callable[..., Any] | None = None
     good_setting: Mapping[str, Any] = field(default_factory=dict[str, Any])
     good_server: Callable[[], Server] | None = None
 
     def __post_init__(self) -> None:
-        ways = (self.twist, self.good_story, self.good_server)
+        ways = (self.twist, self.provocation, self.good_story, self.good_server)
         if all(one is None for one in ways) and not self.good_setting:
             raise ValueError(
                 f"{self.name} has nothing that tells the wrong run from the right one: give it a twist, a "
@@ -98,10 +101,10 @@ class Misbehaviour:
         Raises:
             ValueError: the twist changes what somebody else sends.
         """
-        make, scenery = self.twist, self.scenery
-        twist = None if make is None else lambda: _only(self.party, make())
-        if scenery is not None:
-            twist = scenery if twist is None else one_after_the_other(scenery, twist)
+        make = self.twist
+        own = None if make is None else lambda: _only(self.party, make())
+        twists = [twist for twist in (self.scenery, self.provocation, own) if twist is not None]
+        twist = one_after_the_other(*twists) if twists else None
         return self._played(self.story, self.server, self.setting, twist, check=False)
 
     def play_well(self) -> Run:

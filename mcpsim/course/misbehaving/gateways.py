@@ -146,14 +146,14 @@ GATEWAYS: Final[tuple[Misbehaviour, ...]] = (
     _forgets_to_ask(
         "gateway-keeps-what-is-stale",
         "caching-stale-is-fetched-again",
-        "The gateway gives out a price when its time is over.",
+        "The gateway gives out a kept price although its time is over.",
         after_its_time,
         price_list,
     ),
     _forgets_to_ask(
         "gateway-does-not-hear-of-changes",
         "caching-notification-ends-freshness",
-        "The gateway gives out a price although the server has said that it has changed.",
+        "The gateway gives out a kept price although the server has said that it has changed.",
         after_a_change,
         price_list,
     ),

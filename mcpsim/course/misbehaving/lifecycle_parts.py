@@ -98,7 +98,7 @@ def sends(*messages: Json) -> Story:
     return send_by_hand
 
 
-def then_sends(*messages: Json) -> Story:
+def then_sends(*messages: Json | list[Json]) -> Story:
     """A story that lists the tools in the usual way, and then sends these messages as they are."""
 
     async def list_and_send(client: Client) -> None:

@@ -128,13 +128,13 @@ LISTENING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-writes-the-subscription-id-as-text",
         "subscription-id-is-that-of-the-request",
-        "The server makes a text of the id of a subscription.",
+        "The server turns the number that names a subscription into a text.",
         change_params(UPDATED, _id_as_text),
     ),
     _by_server(
         "server-ends-a-subscription-under-another-id",
         "subscription-result-names-its-id",
-        "The result that ends a subscription names another one.",
+        "The server ends a subscription by a result that names another one.",
         with_memory(_ending(lambda id: _result(id, str(id)), _cancellation)),
         story=listen_to_the_end,
     ),

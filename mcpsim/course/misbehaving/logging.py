@@ -117,7 +117,7 @@ LOGGING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-logs-and-did-not-say-that-it-would",
         "log-messages-are-declared",
-        "The server leaves logging out of its capabilities, and logs.",
+        "The server logs, and did not declare logging.",
         without_in_result("server/discover", "capabilities", "logging"),
         story=look_before_pinning,
     ),
@@ -133,7 +133,7 @@ LOGGING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-logs-unasked-over-http",
         "log-needs-level",
-        "The server logs to a client that has not asked for it.",
+        "The server logs over HTTP for a request that does not ask for it.",
         add_before(CALL, _log),
         server=help_desk,
         story=look_up_a_ticket,
@@ -178,7 +178,7 @@ LOGGING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-spells-its-logger-anew",
         "log-names-are-consistent",
-        "The server writes the name of its logger now so, now otherwise.",
+        "The server writes the name of one logger in two ways.",
         with_memory(_two_names, "notification", method=LOG),
         story=pin_two_notices,
         era="legacy",

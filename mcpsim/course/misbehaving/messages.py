@@ -228,7 +228,7 @@ _SHAPES: Final = (
         "server-cuts-its-json",
         "server",
         "message-is-json",
-        "The server loses the end of a body.",
+        "The server leaves out the end of a JSON text.",
         find_a_ticket,
         help_desk,
         "modern",
@@ -251,7 +251,7 @@ _SHAPES: Final = (
     _server(
         "server-sends-a-code-as-text",
         "error-code-is-an-integer",
-        "The server gives its errors codes with letters.",
+        "The server gives its errors codes that are texts, such as NO_TOOL.",
         change_error(CALL, _changed(code="NO_TOOL")),
         story=call_an_unknown_tool,
     ),
@@ -385,13 +385,13 @@ _CODES: Final = tuple(
             "server-takes-a-code-of-json-rpc",
             "error-code-outside-json-rpc-range",
             -32604,
-            "The server counts on from the codes of JSON-RPC.",
+            "The server takes the code -32604, out of the range that JSON-RPC keeps for itself.",
         ),
         (
             "server-speaks-of-headers-on-stdio",
             "error-code-keeps-its-meaning",
             -32020,
-            "The server takes the code of a header mismatch for something else.",
+            "The server sends the code of a header mismatch over stdio, where there are no headers.",
         ),
     )
 )
@@ -400,7 +400,7 @@ _ERRORS: Final = (
     _server(
         "server-does-not-say-what-is-missing",
         "missing-capability-is-named",
-        "The server misses a capability of the client, and does not say which.",
+        "The server needs a capability that the client lacks, and does not say which one.",
         change_error(CALL, _without("data")),
         story=choose_a_seat,
         server=travel_desk,
@@ -408,15 +408,15 @@ _ERRORS: Final = (
     _server(
         "server-misses-a-capability-by-another-code",
         "missing-capability-has-its-code",
-        "The server misses a capability of the client, and gives it the code of a fault of its own.",
+        "The server needs a capability that the client lacks, and says so by the code for its own faults.",
         change_error(CALL, _changed(code=-32603)),
         story=choose_a_seat,
         server=travel_desk,
     ),
     _server(
-        "server-counts-on-in-json-rpc",
+        "server-takes-a-code-of-json-rpc-in-a-session",
         "error-code-outside-json-rpc-range-legacy",
-        "The server counts on from the codes of JSON-RPC.",
+        "The server takes the code -32604 in a session, out of the range that JSON-RPC keeps for itself.",
         change_error(CALL, _changed(code=-32604)),
         era="legacy",
         story=call_an_unknown_tool,
@@ -441,7 +441,7 @@ _RESULTS: Final = (
     _server(
         "server-forgets-resulttype",
         "result-has-resulttype",
-        "The server leaves `resultType` out.",
+        "The server leaves `resultType` out of its results.",
         without_in_result(CALL, "resultType"),
     ),
     _server(
@@ -529,7 +529,7 @@ _META: Final = tuple(
             "meta-prefix-is-reverse-dns",
             {"desk.example.com/ticket": 17},
             {"com.example.desk/ticket": 17},
-            "The client takes its domain for a prefix as it is, and not backwards.",
+            "The client writes its domain forwards in a prefix of `_meta`, where it belongs backwards.",
         ),
         (
             "client-shouts-its-trace",

@@ -193,7 +193,7 @@ COMPLETION_PEERS: Final[tuple[Misbehaviour, ...]] = (
     by_server(
         "server-completes-by-more-than-a-hundred",
         "completion-at-most-100-values",
-        "The server gives 101 values.",
+        "The server completes an argument by 101 values, where 100 are the most.",
         asking(complete("P")),
         change_result("completion/complete", _all_the_same),
         writing_desk,
@@ -201,7 +201,7 @@ COMPLETION_PEERS: Final[tuple[Misbehaviour, ...]] = (
     by_server(
         "server-counts-wrong",
         "completion-totals-agree",
-        "The server says that there are no more values, and that there are more in all.",
+        "The server says that it gives all values, and gives fewer than it counts.",
         asking(complete("Pi")),
         change_result(
             "completion/complete", lambda result: result["completion"].update(total=7, hasMore=False)

@@ -220,7 +220,7 @@ PAGINATION: Final[tuple[Misbehaviour, ...]] = (
     _by_client(
         "client-takes-an-empty-cursor-for-none",
         "pagination-empty-cursor-is-a-cursor",
-        "The client asks whether a cursor is true, drops the empty one, and begins anew for ever.",
+        "The client takes an empty cursor for none, and reads the first page again and again.",
         ask_for_the_truth,
         ask_whether_there_is_one,
         server=help_desk,
@@ -229,7 +229,7 @@ PAGINATION: Final[tuple[Misbehaviour, ...]] = (
     _by_client(
         "client-sends-the-word-for-nothing",
         "pagination-missing-cursor-is-the-end",
-        "The client makes a text of the nextCursor that is not there, and goes on.",
+        "The client turns a missing nextCursor into a text, and asks for that page.",
         send_the_word_for_nothing,
         ask_whether_there_is_one,
         server=help_desk,

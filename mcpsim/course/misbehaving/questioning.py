@@ -346,7 +346,7 @@ QUESTIONING: Final[tuple[Misbehaviour, ...]] = (
     asking_server(
         "server-asks-in-an-undeclared-mode",
         "elicitation-mode-is-declared",
-        "The server sends to a page a user whose client can only show forms.",
+        "The server sends the user to a page, and the client has declared forms only.",
         one_question,
         obliging,
         in_question(_as_a_visit),
@@ -354,7 +354,7 @@ QUESTIONING: Final[tuple[Misbehaviour, ...]] = (
     asking_server(
         "server-fails-when-the-user-declines",
         "elicitation-refusal-is-handled",
-        "The server counts on a yes, and fails at a no.",
+        "The server fails with an internal error when the user declines.",
         user_declines,
         declining,
         on_retry(error_instead(INTERNAL_ERROR, "Internal error")),
@@ -362,7 +362,7 @@ QUESTIONING: Final[tuple[Misbehaviour, ...]] = (
     _asking(
         "server-asks-without-a-message",
         "elicitation-has-its-params",
-        "The server asks, and does not say why.",
+        "The server asks by a form without a message that says what for.",
         members_without("message"),
     ),
     _asking(

@@ -212,7 +212,7 @@ TOOLS: Final[tuple[Misbehaviour, ...]] = (
     by_server(
         "server-leaves-the-text-out",
         "structured-content-text-copy",
-        "The server gives structured content alone, which older clients cannot read.",
+        "The server gives structured content without the same as text, which is all that older clients read.",
         asking(LIST, call("count", text="two words")),
         set_in_result("tools/call", "content", to=[]),
         writing_desk,
@@ -242,7 +242,7 @@ TOOLS: Final[tuple[Misbehaviour, ...]] = (
     by_server(
         "server-repeats-a-list-in-a-header",
         "x-mcp-header-valid",
-        "The server wants a list repeated in a header, which has no form for it.",
+        "The server wants a list repeated in a header, where only one value can stand.",
         asking(LIST),
         _first_tool(
             lambda tool: tool["inputSchema"]["properties"].update(

@@ -103,7 +103,7 @@ VERSIONS: Final[tuple[Misbehaviour, ...]] = (
     server_does(
         "server-without-discover",
         "discover-is-there",
-        "The modern server does not have server/discover.",
+        "The server has no server/discover, which every modern server has.",
         change_answer(DISCOVER, refusal(METHOD_NOT_FOUND, "Method not found: server/discover")),
         era="modern",
         story=discover_and_list,
@@ -123,9 +123,9 @@ VERSIONS: Final[tuple[Misbehaviour, ...]] = (
         discover_and_list,
     ),
     server_does(
-        "modern-server-refuses-without-a-word",
+        "server-refuses-initialize-without-a-word",
         "modern-server-names-its-versions",
-        "The modern server refuses initialize, and does not say which versions it has.",
+        "The server refuses initialize, and does not say which modern versions it has.",
         change_error(INITIALIZE, bare),
         era="modern",
         story=then_sends(hello()),
@@ -156,7 +156,7 @@ VERSIONS: Final[tuple[Misbehaviour, ...]] = (
     client_by_hand(
         "client-gives-up-on-a-legacy-server",
         "legacy-answer-means-initialize-on-stdio",
-        "The client leaves after a probe that says the server is a legacy one.",
+        "The client leaves after a probe that shows that the server is a legacy one.",
         sends(modern("look", DISCOVER)),
         sends(modern("look", DISCOVER), *HANDS),
         server=old_help_desk,
@@ -164,14 +164,14 @@ VERSIONS: Final[tuple[Misbehaviour, ...]] = (
     client_by_hand(
         "client-falls-back-after-a-modern-error",
         "modern-error-means-no-fallback-on-stdio",
-        "The client takes an error that only a modern server sends for a legacy server.",
+        "The client falls back to initialize after an error that only a modern server sends.",
         sends(modern("look", DISCOVER, FUTURE), *HANDS),
         sends(modern("look", DISCOVER)),
     ),
     client_by_hand(
         "client-falls-back-after-a-modern-error-over-http",
         "modern-error-means-no-fallback-on-http",
-        "The client falls back to initialize without a look at the body of the refusal.",
+        "The client falls back to initialize after a refusal over HTTP whose body is a modern error.",
         sends(modern("look", DISCOVER, FUTURE), *HANDS[:1]),
         sends(modern("look", DISCOVER)),
         way="http",
@@ -202,24 +202,24 @@ STREAMS: Final[tuple[Misbehaviour, ...]] = (
         era="modern",
     ),
     server_does(
-        "modern-server-asks-over-stdio",
+        "server-asks-over-stdio",
         "stdio-server-sends-no-requests",
-        "The modern server sends a request of its own.",
+        "The server writes a modern client a request of its own.",
         add_before(LIST, lambda letter: plain("beat", "ping"), "result"),
         era="modern",
     ),
     server_does(
-        "modern-server-asks-over-http",
+        "server-asks-over-http",
         "server-sends-no-requests",
-        "The modern server sends a request of its own on the stream of a response.",
+        "The server sends a modern client a request of its own on the stream of a response.",
         add_before(LIST, lambda letter: plain("beat", "ping"), "result"),
         era="modern",
         way="http",
     ),
     client_does(
-        "modern-client-responds",
+        "client-responds-over-stdio",
         "stdio-client-sends-no-responses",
-        "The client sends a response, and nobody may ask it anything.",
+        "The client sends a response, although in the modern era nobody asks it anything.",
         add_after(
             LIST,
             lambda letter: {

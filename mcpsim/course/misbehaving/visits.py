@@ -84,7 +84,7 @@ VISITS: Final[tuple[Misbehaviour, ...]] = (
     _sending(
         "server-puts-a-password-into-the-url",
         "elicitation-url-tells-no-secret",
-        "The server sends a URL that lets anybody in.",
+        "The server puts a user name and a password into the URL of a page.",
         members_with(url="https://ann:opensesame@travel.example/account"),
     ),
     asking_server(
@@ -110,7 +110,7 @@ VISITS: Final[tuple[Misbehaviour, ...]] = (
     asking_server(
         "server-requires-a-visit-undeclared",
         "elicitation-error-to-a-client-with-url-mode",
-        "The server answers with -32042 a client that can only show forms.",
+        "The server answers with -32042, and the client has declared forms only.",
         one_question,
         obliging,
         change_answer(CALL, error_instead(URL_ELICITATION_REQUIRED, "Sign in first.", _VISIT_FIRST)),

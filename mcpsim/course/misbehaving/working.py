@@ -286,7 +286,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-takes-zero-for-no-token",
         "progress-token-need-not-be-true",
-        "The server asks whether the token is true, and reports nothing for 0.",
+        "The server takes the progress token 0 for none, and reports nothing.",
         export_with_numbers,
         on_message(_where_false, "notification", method=PROGRESS),
     ),
@@ -301,7 +301,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
     _by_client(
         "client-sends-true-as-a-token",
         "progress-token-is-string-or-integer",
-        "The client says yes to progress, instead of giving a token.",
+        "The client gives the value true for a progress token.",
         export_a_report,
         server=help_desk,
         twist=set_in_params(CALL, "_meta", "progressToken", to=True),
@@ -309,7 +309,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
     _by_client(
         "client-cancels-in-another-type",
         "cancellation-names-a-request",
-        "The client makes a text of the id in its cancellation.",
+        "The client turns the number of the request that it cancels into a text.",
         give_up_sawing,
         twist=change_params(CANCELLED, _as_text),
     ),
@@ -370,7 +370,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-answers-what-was-cancelled-in-a-session",
         "cancelled-request-not-answered-legacy",
-        "The server answers a cancelled call, to say that it was cancelled.",
+        "The server answers a cancelled call of a session, to say that it was cancelled.",
         give_up_sawing,
         with_memory(_remembering("saw", _late_error), method=CALL),
         server=workshop,
@@ -387,7 +387,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-works-on-after-a-cancellation-in-a-session",
         "cancelled-request-is-stopped-legacy",
-        "The server still reports progress of a call that was cancelled.",
+        "The server still reports progress of a call of a session that was cancelled.",
         give_up_searching,
         with_memory(_remembering("search", _late_progress), method=CALL),
         server=workshop,
@@ -406,7 +406,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
         "server-refuses-a-cancellation-of-what-is-done",
         "cancellation-invalid-is-ignored",
-        "The server refuses to be told to stop what it has finished.",
+        "The server answers a cancellation of what it has finished with an error.",
         cancel_at_once,
         with_memory(_refusing_cancellations),
         server=workshop,
