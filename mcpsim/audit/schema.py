@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from mcp_types import methods as known
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +27,8 @@ ID: Final = "body-fits-its-schema"
 SHOWN: Final = 3
 COMPLETE: Final = "complete"
 _WHAT: Final = {"request": "request", "notification": "notification", "response": "result"}
+#: The kinds of faults that the models overlook where they may convert.
+_CONVERTED: Final = frozenset({"bool_type", "float_type", "int_type"})
 _QUESTION: Final = "InputRequiredResult"
 _SURFACES: Final[Mapping[tuple[str, str], Any]] = {
     ("request", "client"): known.CLIENT_REQUESTS,
@@ -70,12 +72,9 @@ def _fits(item: Item) -> Iterator[Found]:
     if item.kind == "response":
         # Whether it may be left out is for another rule to say.
         body = {RESULT_TYPE: COMPLETE, **item.result} if item.era == "modern" else item.result
-    try:
-        read = reader.validate_python(body, by_name=False)
-    except ValidationError as error:
-        faults = [one for one in error.errors(include_url=False) if not _is_contested(one)]
-        if faults:
-            yield Found(item, _sentence(item, faults))
+    read, faults = _read(reader, body)
+    if faults:
+        yield Found(item, _sentence(item, faults))
         return
     if holds_null(body) and (nulls := list(islice(nulls_of(read), SHOWN))):
         yield Found(
@@ -84,6 +83,39 @@ def _fits(item: Item) -> Iterator[Found]:
             f"{', '.join(show(path)[1:-1] for path in nulls)}. A member that has no value is left out.",
             hint="Tell your serializer to leave out what is null. Strict readers refuse the whole message.",
         )
+
+
+def _read(reader: TypeAdapter[Any], body: Any) -> tuple[Any, list[ErrorDetails]]:
+    """The model that a body was read into, and where the body differs from it."""
+    try:
+        return reader.validate_python(body, by_name=False, strict=True), []
+    except ValidationError:
+        # Strictly read, 5.0 is no integer; JSON does not tell it from 5.
+        pass
+    try:
+        read = reader.validate_python(body, by_name=False)
+    except ValidationError as error:
+        return None, [one for one in error.errors(include_url=False) if not _is_contested(one)]
+    try:
+        reader.validate_python(_with_whole_numbers(body), by_name=False, strict=True)
+    except ValidationError as error:
+        return read, [one for one in error.errors(include_url=False) if _was_converted(one)]
+    return read, []
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """A body where 5.0 is 5."""
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+        return {name: _with_whole_numbers(one) for name, one in members}
+    if isinstance(value, list):
+        return [_with_whole_numbers(one) for one in cast("list[Any]", value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _was_converted(fault: ErrorDetails) -> bool:
+    """Whether a value was taken for one of another type, as "5" for 5."""
+    return fault["type"] in _CONVERTED and isinstance(fault["input"], str | int | float)
 
 
 def _began_a_task(item: Item) -> bool:
@@ -102,7 +134,8 @@ def _sentence(item: Item, found: list[ErrorDetails]) -> str:
     for one in found[:SHOWN]:
         path = ".".join(str(part) for part in one["loc"] if not _is_model(part))
         faults.append(f"{show(path)[1:-1] or 'the body'}: {one['msg']}")
-    return f"This {show(item.method)} {_WHAT[item.kind]} is not what its schema says: {'; '.join(faults)}."
+    told = "; ".join(dict.fromkeys(faults))
+    return f"This {show(item.method)} {_WHAT[item.kind]} is not what its schema says: {told}."
 
 
 def _is_model(part: object) -> bool:
