@@ -198,12 +198,17 @@ def _index(part: Any) -> int:
 
 
 def _excused(rule: Rule, found: Found) -> bool:
-    """Whether the wire is at fault, and nobody else: it lost, doubled or changed something here."""
+    """Whether the wire is at fault, and nobody else: it lost, doubled or changed something here. Or whether
+    the message is of a revision that is not known here, for which the rule may not hold."""
     item = found.item
-    if item.disturbed:
+    if item.disturbed or (rule.revisions != ALL and _is_of_unknown(item)):
         return True
     call = item.call
     return call is not None and call.request is not item and call.request.disturbed
+
+
+def _is_of_unknown(item: Item) -> bool:
+    return bool(item.revision) and item.era is not None and era_of(item.revision) is None
 
 
 def _finding(rule: Rule, found: Found) -> Finding:

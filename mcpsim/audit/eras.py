@@ -34,10 +34,15 @@ _MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UN
 Told = tuple[Era, str]
 
 
-def tell_eras(trace: Trace) -> None:
-    """Fill in `era`, `revision` and `phase` of each item."""
+def tell_eras(trace: Trace, assumed: str = LATEST_LEGACY) -> None:
+    """Fill in `era`, `revision` and `phase` of each item.
+
+    Args:
+        trace: what was read.
+        assumed: the revision of what is legacy, and where nothing shows of which revision.
+    """
     for connection in trace.connections:
-        _tell(connection)
+        _tell(connection, assumed)
 
 
 def session_revision(session: Session) -> str:
@@ -49,8 +54,11 @@ def session_revision(session: Session) -> str:
     return proposed if proposed in LEGACY_REVISIONS else LATEST_LEGACY
 
 
-def _tell(connection: Connection) -> None:
+def _tell(connection: Connection, assumed: str) -> None:
     spoken = _by_default(connection)
+    if spoken is None:
+        connection.is_guessed = True
+        spoken = "legacy", assumed
     seen: set[Session] = set()
     connection.began_late = _began_late(connection)
     for item in connection.items:
@@ -69,23 +77,29 @@ def _tell(connection: Connection) -> None:
         item.phase = "operation" if known else "initializing"
 
 
-def _by_default(connection: Connection) -> Told:
+def _by_default(connection: Connection) -> Told | None:
     """What a message is that nothing tells anything about: what the connection speaks where it speaks one era
-    only; legacy where there is nothing to go by, for a modern request has its metadata."""
+    only. None where there is nothing to go by: then it is legacy, for a modern request has its metadata."""
     modern = legacy = False
+    declared: set[str] = set()
     for item in connection.items:
         if item.kind == "request":
             modern = modern or PROTOCOL_VERSION in item.meta or item.method in _ONLY_MODERN
+            version = item.meta.get(PROTOCOL_VERSION)
+            if isinstance(version, str):
+                declared.add(version)
             legacy = legacy or item.method in _ONLY_LEGACY
         elif item.kind == "response":
             modern = modern or RESULT_TYPE in item.result
         if legacy:
             break
     if modern and not legacy:
-        return "modern", LATEST_MODERN
+        # A revision that is not known here, where no other is spoken, is that of all the rest as well.
+        unknown = declared.isdisjoint(MODERN_REVISIONS) and len(declared) == 1
+        return "modern", declared.pop() if unknown else LATEST_MODERN
     if connection.sessions:
         return "legacy", session_revision(connection.sessions[0])
-    return "legacy", LATEST_LEGACY
+    return None
 
 
 def _told(item: Item, spoken: Told) -> Told | None:
@@ -109,7 +123,7 @@ def _of_sent(item: Item, spoken: Told) -> Told:
     if call is not None and call.request is not item and call.request.revision:
         return _as(call)
     if SUBSCRIPTION_ID in item.meta or item.method in _ONLY_MODERN:
-        return "modern", LATEST_MODERN
+        return spoken if spoken[0] == "modern" else ("modern", LATEST_MODERN)
     told = _by_header(item)
     if told is not None and (session is None or told[0] == "modern"):
         return told
@@ -154,7 +168,7 @@ def _of_answer(item: Item, spoken: Told) -> Told:
             return "legacy", session_revision(item.session)
         return spoken
     era, revision = _as(call)
-    if era == "modern" and item.code in _MODERN_CODES and revision not in MODERN_REVISIONS:
+    if era == "modern" and item.code == UNSUPPORTED_VERSION and revision not in MODERN_REVISIONS:
         # It refuses a revision in the words of the one that it knows.
         return era, LATEST_MODERN
     return era, revision

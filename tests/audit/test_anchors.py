@@ -24,8 +24,14 @@ def test_each_rule_points_to_a_place_that_is_there() -> None:
     assert {rule: place for place, rule in places.items() if place not in KNOWN} == {}
 
 
-# An error to `initialize` counts as legacy, and only the modern pages speak of it.
-ONE_PAGE: Final = {"unsupported-version-lists-supported"}
+# They hold for every version that a request may declare, and an error to `initialize` counts as legacy; only
+# the modern pages speak of it.
+ONE_PAGE: Final = {
+    "refused-version-is-not-repeated",
+    "unsupported-version-has-its-code",
+    "unsupported-version-is-refused",
+    "unsupported-version-lists-supported",
+}
 
 
 def test_each_rule_has_a_page_for_each_era_that_it_holds_in() -> None:

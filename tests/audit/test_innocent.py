@@ -199,3 +199,18 @@ def test_what_a_server_declares_to_one_principal_says_nothing_of_another() -> No
         ),
     ]
     assert found(rows) == {}
+
+
+def test_a_revision_that_is_not_known_may_have_other_rules() -> None:
+    future = {**meta(), f"{OWN}protocolVersion": "2099-01-01"}
+    rows = [
+        asks(1, "tools/list", {"_meta": future}),
+        says("server", {"method": "notifications/message", "params": {"level": "info", "data": "listing"}}),
+        says("server", {"id": 7, "method": "roots/list"}),
+        says("client", {"id": 7, "result": {"roots": []}}),
+        gets(1, {"tools": []}),
+        says("server", {"method": "notifications/tools/list_changed"}),
+        asks(2, "tools/call", {"name": "count", "_meta": future}),
+        fails(2, -32021, "There is no capability."),
+    ]
+    assert found(rows) == {}
