@@ -34,15 +34,10 @@ _MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UN
 Told = tuple[Era, str]
 
 
-def tell_eras(trace: Trace, assumed: str = LATEST_LEGACY) -> None:
-    """Fill in `era`, `revision` and `phase` of each item.
-
-    Args:
-        trace: what was read.
-        assumed: the revision of what is legacy, and where nothing shows of which revision.
-    """
+def tell_eras(trace: Trace) -> None:
+    """Fill in `era`, `revision` and `phase` of each item."""
     for connection in trace.connections:
-        _tell(connection, assumed)
+        _tell(connection)
 
 
 def session_revision(session: Session) -> str:
@@ -54,11 +49,8 @@ def session_revision(session: Session) -> str:
     return proposed if proposed in LEGACY_REVISIONS else LATEST_LEGACY
 
 
-def _tell(connection: Connection, assumed: str) -> None:
+def _tell(connection: Connection) -> None:
     spoken = _by_default(connection)
-    if spoken is None:
-        connection.is_guessed = True
-        spoken = "legacy", assumed
     seen: set[Session] = set()
     connection.began_late = _began_late(connection)
     for item in connection.items:
@@ -77,9 +69,9 @@ def _tell(connection: Connection, assumed: str) -> None:
         item.phase = "operation" if known else "initializing"
 
 
-def _by_default(connection: Connection) -> Told | None:
+def _by_default(connection: Connection) -> Told:
     """What a message is that nothing tells anything about: what the connection speaks where it speaks one era
-    only. None where there is nothing to go by: then it is legacy, for a modern request has its metadata."""
+    only; legacy where there is nothing to go by, for a modern request has its metadata."""
     modern = legacy = False
     declared: set[str] = set()
     for item in connection.items:
@@ -99,7 +91,7 @@ def _by_default(connection: Connection) -> Told | None:
         return "modern", declared.pop() if unknown else LATEST_MODERN
     if connection.sessions:
         return "legacy", session_revision(connection.sessions[0])
-    return None
+    return "legacy", LATEST_LEGACY
 
 
 def _told(item: Item, spoken: Told) -> Told | None:
