@@ -12,6 +12,7 @@ from typing import Final
 
 from mcpsim.cli.audit import AUDIT
 from mcpsim.cli.lab import LAB
+from mcpsim.cli.misbehaving import MISBEHAVING
 from mcpsim.cli.notebooks import NOTEBOOKS
 from mcpsim.cli.run import RUN, TRANSPORTS
 from mcpsim.cli.serve import SERVE, SERVERS
@@ -20,7 +21,7 @@ from mcpsim.errors import McpSimError
 
 __all__ = ["COMMANDS", "SERVERS", "TRANSPORTS", "main"]
 
-COMMANDS: Final = (LAB, STORIES, RUN, AUDIT, SERVE, NOTEBOOKS)
+COMMANDS: Final = (LAB, STORIES, MISBEHAVING, RUN, AUDIT, SERVE, NOTEBOOKS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

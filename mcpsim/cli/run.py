@@ -1,4 +1,4 @@
-"""`mcpsim run`: play a built-in story."""
+"""`mcpsim run`: play a built-in story, or one of the peers that misbehave."""
 
 from __future__ import annotations
 
@@ -10,23 +10,30 @@ from pathlib import Path
 from typing import Final, get_args
 
 from mcpsim.cli.command import Command
-from mcpsim.course import STORIES
+from mcpsim.course import MISBEHAVING, STORIES
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import McpSimError
 from mcpsim.recording import Recording
+from mcpsim.recording.run import Run
 from mcpsim.transports.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 
 
 def _declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("story", type=_story, metavar="STORY", help="a name from `mcpsim stories`")
+    parser.add_argument(
+        "name",
+        type=_name,
+        metavar="NAME",
+        help="a name from `mcpsim stories`, or from `mcpsim misbehaving`",
+    )
+    parser.add_argument(
+        "--well", action="store_true", help="of a peer that misbehaves: the same run with one that does not"
+    )
     parser.add_argument(
         "--era", choices=get_args(ClientEra), help="the client's era (default: the story's first)"
     )
     parser.add_argument("--transport", choices=TRANSPORTS, help="default: the story's first")
-    parser.add_argument(
-        "--seed", type=_seed, default=0, help="where every random draw comes from (default: 0)"
-    )
+    parser.add_argument("--seed", type=_seed, help="where every random draw comes from (default: 0)")
     parser.add_argument(
         "--fault",
         action="append",
@@ -41,11 +48,14 @@ def _declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="FILE", help="write to a file, and print nothing")
 
 
-def _story(text: str) -> str:
-    if text not in STORIES:
-        near = get_close_matches(text, STORIES, n=3)
+def _name(text: str) -> str:
+    if text not in STORIES and text not in MISBEHAVING:
+        near = get_close_matches(text, [*STORIES, *MISBEHAVING], n=3)
         meant = f"; perhaps {' or '.join(near)}" if near else ""
-        raise argparse.ArgumentTypeError(f"there is no story {text!r}{meant}. `mcpsim stories` lists them")
+        raise argparse.ArgumentTypeError(
+            f"there is no story {text!r}{meant}. `mcpsim stories` lists them, and `mcpsim misbehaving` the "
+            "peers that misbehave"
+        )
     return text
 
 
@@ -69,20 +79,43 @@ def _words(fault: Fault) -> str:
     return f"{type(fault).__name__.lower()}:{fault.message}{nth}"
 
 
-def _run(options: argparse.Namespace) -> int:
-    story = STORIES[options.story]
+def _story(options: argparse.Namespace) -> Run:
+    story = STORIES[options.name]
+    if options.well:
+        raise McpSimError(f"{story.name} is a story; --well is for the names from `mcpsim misbehaving`.")
     if options.era is not None and options.era not in story.eras:
         raise McpSimError(f"{story.name} is played as {' or '.join(story.eras)}, not as {options.era}.")
     way = options.transport or story.ways[0]
     if way not in story.ways:
         raise McpSimError(f"{story.name} is played over {' or '.join(story.ways)}, not over {way}.")
-    run = story.play(
+    return story.play(
         era=options.era,
         transport=TRANSPORTS[way](),
-        seed=options.seed,
+        seed=0 if options.seed is None else options.seed,
         faults=options.faults,
         check=False,
     )
+
+
+def _peer(options: argparse.Namespace) -> Run:
+    one = MISBEHAVING[options.name]
+    given = {
+        "--era": options.era,
+        "--transport": options.transport,
+        "--seed": options.seed,
+        "--fault": options.faults or None,
+    }
+    for option, value in given.items():
+        if value is not None:
+            raise McpSimError(
+                f"{one.name} misbehaves in one way, and is played as it is: leave {option} out."
+            )
+    return one.play_well() if options.well else one.play()
+
+
+def _run(options: argparse.Namespace) -> int:
+    misbehaves = options.name in MISBEHAVING
+    run = _peer(options) if misbehaves else _story(options)
     content = FORMATS[options.format](run.recording)
     try:
         if options.save is not None:
@@ -96,7 +129,8 @@ def _run(options: argparse.Namespace) -> int:
         print(f"The fault {_words(fault)} changed nothing.", file=sys.stderr)
     if run.error is not None:
         print(f"The story ended in {type(run.error).__name__}: {run.error}", file=sys.stderr)
-        return 1
+        # Where a peer misbehaves, the other one may refuse to go on, and is right.
+        return 0 if misbehaves else 1
     return 0
 
 
@@ -106,6 +140,10 @@ def _transcript(recording: Recording) -> bytes:
 
 def _mermaid(recording: Recording) -> bytes:
     return recording.to_mermaid().encode()
+
+
+def _audit(recording: Recording) -> bytes:
+    return f"{recording.audit()}\n".encode()
 
 
 def _html(recording: Recording) -> bytes:
@@ -139,5 +177,6 @@ FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
     "mermaid": _mermaid,
     "svg": _svg,
     "html": _html,
+    "audit": _audit,
 }
-RUN: Final = Command("run", "Play a built-in story.", _declare, _run)
+RUN: Final = Command("run", "Play a built-in story, or a peer that misbehaves.", _declare, _run)

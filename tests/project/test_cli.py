@@ -15,7 +15,8 @@ import pytest
 
 from mcpsim import Recording
 from mcpsim.cli import COMMANDS, SERVERS, TRANSPORTS, main
-from mcpsim.course import STORIES
+from mcpsim.course import MISBEHAVING, STORIES
+from mcpsim.course.misbehaving import TOPICS
 from mcpsim.live import record
 from mcpsim.workbook.lab import lab_arguments
 
@@ -207,6 +208,7 @@ def test_a_server_that_crashes_is_a_fault_too(capfd: pytest.CaptureFixture[str])
         ("mermaid", "sequenceDiagram\n", "tools/call #35;2"),
         ("svg", "<svg ", "tools/call"),
         ("html", "<!doctype html>", "tools/call"),
+        ("audit", "No ", "messages"),
     ],
 )
 def test_run_saves_in_each_format(tmp_path: Path, format: str, begins: str, holds: str) -> None:
@@ -376,3 +378,60 @@ def test_serve_on_an_address_that_is_not_ours_is_an_error(capsys: pytest.Capture
     # An address for documentation, which no machine has.
     assert main(["serve", "help-desk", "--http", "0", "--host", "192.0.2.1"]) == 2
     assert "Nobody can listen on 192.0.2.1, port 0: " in capsys.readouterr().err
+
+
+def test_misbehaving_lists_each_peer_under_its_party_and_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["misbehaving"]) == 0
+    listed: dict[str, str] = {}
+    heading = ""
+    for line in capsys.readouterr().out.splitlines():
+        heading = line if line.startswith("# ") else heading
+        if line is not heading:
+            listed[line.split()[0]] = heading
+            one = MISBEHAVING[line.split()[0]]
+            assert line.endswith(f"  {one.sentence} ({one.rule})")
+    assert listed == {one.name: f"# {one.party}: {topic}" for topic, some in TOPICS.items() for one in some}
+
+
+def test_misbehaving_lists_those_of_one_party(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["misbehaving", "--party", "gateway"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("# ")]
+    assert [line.split()[0] for line in lines] == [
+        one.name for one in MISBEHAVING.values() if one.party == "gateway"
+    ]
+
+
+def test_run_plays_a_peer_that_misbehaves_and_its_twin(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    one = MISBEHAVING["server-answers-twice"]
+    for more, run in (([], one.play()), (["--well"], one.play_well())):
+        assert main(["run", one.name, "--format", "jsonl", *more]) == 0
+        assert capsysbinary.readouterr().out == run.recording.to_jsonl()
+
+
+def test_run_prints_what_the_audit_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "server-answers-twice", "--format", "audit"]) == 0
+    assert "request-is-answered-once (server)" in capsys.readouterr().out
+    assert main(["run", "server-answers-twice", "--format", "audit", "--well"]) == 0
+    assert capsys.readouterr().out.startswith("No findings")
+
+
+def test_a_peer_that_gives_up_because_the_other_one_misbehaves_is_no_failure(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "server-indents-its-json"]) == 0
+    assert "The story ended in RequestTimeout" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options", [["--era", "legacy"], ["--transport", "http"], ["--seed", "0"], ["--fault", "drop:tools/call"]]
+)
+def test_a_peer_that_misbehaves_is_played_as_it_is(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "server-answers-twice", *options]) == 2
+    assert f"is played as it is: leave {options[0]} out." in capsys.readouterr().err
+
+
+def test_a_story_has_no_twin(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "first-call", "--well"]) == 2
+    assert "first-call is a story; --well is for" in capsys.readouterr().err

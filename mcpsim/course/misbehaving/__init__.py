@@ -1,5 +1,12 @@
 """Peers that misbehave in named ways: each breaks one rule, and the audit says which.
 
+    from mcpsim.course import MISBEHAVING
+    run = MISBEHAVING["server-answers-twice"].play()
+    print(run.audit())
+
+`play_well()` plays the same with a peer that does it right, and the audit does not name that rule. Each has a
+name, the party that misbehaves, one sentence that says how, and the rule. `mcpsim misbehaving` lists them.
+
 How to add one: see `mcpsim.course.misbehaving.base`.
 """
 
@@ -9,7 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mcpsim.course.misbehaving.asking import ASKING
-from mcpsim.course.misbehaving.base import Misbehaviour, collected
+from mcpsim.course.misbehaving.base import Misbehaviour, Party, collected
 from mcpsim.course.misbehaving.caching import CACHING
 from mcpsim.course.misbehaving.declaring import DECLARING
 from mcpsim.course.misbehaving.deprecated import DEPRECATED
@@ -41,4 +48,4 @@ TOPICS: Final[Mapping[str, tuple[Misbehaviour, ...]]] = {
 }
 MISBEHAVING: Final[Mapping[str, Misbehaviour]] = collected(*TOPICS.values())
 
-__all__ = ["MISBEHAVING", "TOPICS", "Misbehaviour"]
+__all__ = ["MISBEHAVING", "TOPICS", "Misbehaviour", "Party"]

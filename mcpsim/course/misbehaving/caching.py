@@ -274,7 +274,7 @@ CACHING: Final[tuple[Misbehaviour, ...]] = (
         twist=on_nth(2, set_in_result("resources/list", "cacheScope", to="private")),
     ),
     Misbehaviour(
-        "server-calls-public-what-depends-on-the-caller",
+        "server-calls-public-what-is-personal",
         "server",
         "caching-public-is-for-everybody",
         "The server gives two people different lists, and says of both that they are for everybody.",

@@ -97,7 +97,7 @@ def _has_no_list(what: str, step: Step) -> Misbehaviour:
 def _differs(what: str, server: Callable[[], Server]) -> Misbehaviour:
     """A server whose list depends on the connection."""
     return by_server(
-        f"server-has-other-{what}-on-each-connection",
+        f"server-varies-its-{what}",
         f"{what}-list-not-per-connection",
         f"The server gives two connections of the same kind different {what}.",
         both_list(f"{what}/list"),
@@ -113,7 +113,7 @@ DECLARING: Final[tuple[Misbehaviour, ...]] = (
     _hides("resources", "The server has resources, and does not declare them.", RESOURCES),
     _hides("completions", "The server completes arguments, and does not declare it.", complete("P")),
     by_server(
-        "server-logs-in-a-session-and-did-not-say-that-it-would",
+        "server-logs-in-a-session-undeclared",
         "server-declares-logging",
         "The server logs in a session, and did not declare logging in the handshake.",
         pin_a_notice,
@@ -130,7 +130,7 @@ DECLARING: Final[tuple[Misbehaviour, ...]] = (
         writing_desk,
     ),
     by_server(
-        "server-tells-of-changes-that-it-did-not-promise",
+        "server-tells-of-changes-undeclared",
         "changes-of-declared-capability",
         "The server tells of new resources, and has not declared that it would.",
         listen_for_new_notices,

@@ -139,14 +139,14 @@ LISTENING: Final[tuple[Misbehaviour, ...]] = (
         story=listen_to_the_end,
     ),
     _by_server(
-        "server-ends-a-subscription-by-a-result-alone",
+        "server-ends-a-subscription-by-answering",
         "subscription-end-by-cancellation",
         "The server ends a subscription by a result, and sends no cancellation.",
         with_memory(_ending(lambda id: _result(id, id))),
         story=listen_to_the_end,
     ),
     _by_server(
-        "server-ends-a-subscription-by-a-cancellation-alone",
+        "server-ends-a-subscription-by-cancelling",
         "subscription-end-by-result",
         "The server ends a subscription by a cancellation, and sends no result.",
         with_memory(_ending(_cancellation)),

@@ -115,7 +115,7 @@ def _by_server(name: str, rule: str, sentence: str, twist: Any, **more: Any) -> 
 
 LOGGING: Final[tuple[Misbehaviour, ...]] = (
     _by_server(
-        "server-logs-and-did-not-say-that-it-would",
+        "server-logs-undeclared",
         "log-messages-are-declared",
         "The server logs, and did not declare logging.",
         without_in_result("server/discover", "capabilities", "logging"),

@@ -49,7 +49,7 @@ def _update(letter: Any) -> Json:
 
 RESOURCE_PEERS: Final[tuple[Misbehaviour, ...]] = (
     by_server(
-        "server-gives-a-missing-resource-a-code-of-its-own",
+        "server-says-404-for-a-missing-resource",
         "resource-not-found-code",
         "The server says by 404 that a resource does not exist.",
         asking(RESOURCES, read("notice://sunday")),
@@ -158,7 +158,7 @@ PROMPT_PEERS: Final[tuple[Misbehaviour, ...]] = (
         writing_desk,
     ),
     by_server(
-        "server-puts-a-picture-without-a-type-into-a-prompt",
+        "server-puts-an-untyped-picture-into-a-prompt",
         "prompt-media-encoded",
         "The server gives a picture in a prompt a MIME type that is none.",
         asking(PROMPTS, WHOLE_LETTER),

@@ -210,7 +210,7 @@ PAGINATION: Final[tuple[Misbehaviour, ...]] = (
         era="legacy",
     ),
     _by_client(
-        "client-carries-a-cursor-into-the-next-session",
+        "client-keeps-a-cursor-for-the-next-session",
         "pagination-cursor-stays-in-its-session",
         "The client uses a cursor of one session in another.",
         carry_a_cursor_over,

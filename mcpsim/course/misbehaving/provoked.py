@@ -216,7 +216,7 @@ _SERVERS: Final = (
         help_desk,
     ),
     _server(
-        "server-refuses-an-incomplete-request-with-200",
+        "server-refuses-with-200-what-is-incomplete",
         "incomplete-request-is-refused-with-400",
         "The server refuses a request that does not say what the client can do, and the HTTP status is 200.",
         find_a_ticket(**{CLIENT_CAPABILITIES: None}),
@@ -286,7 +286,7 @@ _SERVERS: Final = (
 
 _CLIENTS: Final = (
     _client(
-        "client-answers-in-a-mode-that-it-does-not-have",
+        "client-answers-in-an-undeclared-mode",
         "elicitation-undeclared-mode-refused",
         "The client can only show forms, is asked to open a page, and says that the user declined.",
         one_question,

@@ -160,7 +160,7 @@ TOOLS: Final[tuple[Misbehaviour, ...]] = (
         help_desk,
     ),
     by_server(
-        "server-has-other-tools-on-each-connection",
+        "server-varies-its-tools",
         "tools-list-not-per-connection",
         "The server gives two connections of the same kind different tools.",
         both_look_twice,

@@ -169,7 +169,7 @@ VERSIONS: Final[tuple[Misbehaviour, ...]] = (
         sends(modern("look", DISCOVER)),
     ),
     client_by_hand(
-        "client-falls-back-after-a-modern-error-over-http",
+        "client-falls-back-after-a-modern-refusal",
         "modern-error-means-no-fallback-on-http",
         "The client falls back to initialize after a refusal over HTTP whose body is a modern error.",
         sends(modern("look", DISCOVER, FUTURE), *HANDS[:1]),

@@ -360,7 +360,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
         add_before(CALL, _cancelling),
     ),
     _by_server(
-        "server-answers-what-was-cancelled",
+        "server-answers-a-cancelled-call",
         "cancelled-request-not-answered",
         "The server answers a cancelled call, to say that it was cancelled.",
         give_up_sawing,
@@ -368,7 +368,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
         server=workshop,
     ),
     _by_server(
-        "server-answers-what-was-cancelled-in-a-session",
+        "server-answers-a-cancelled-call-in-a-session",
         "cancelled-request-not-answered-legacy",
         "The server answers a cancelled call of a session, to say that it was cancelled.",
         give_up_sawing,
@@ -377,7 +377,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
         era="legacy",
     ),
     _by_server(
-        "server-works-on-after-a-cancellation",
+        "server-works-on-when-cancelled",
         "cancelled-request-is-stopped",
         "The server still reports progress of a call that was cancelled.",
         give_up_searching,
@@ -385,7 +385,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
         server=workshop,
     ),
     _by_server(
-        "server-works-on-after-a-cancellation-in-a-session",
+        "server-works-on-when-cancelled-in-a-session",
         "cancelled-request-is-stopped-legacy",
         "The server still reports progress of a call of a session that was cancelled.",
         give_up_searching,
@@ -394,7 +394,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
         era="legacy",
     ),
     _by_server(
-        "server-refuses-a-cancellation-that-came-too-late",
+        "server-refuses-a-late-cancellation",
         "cancellation-may-cross-the-answer",
         "The server takes a cancellation that crossed its answer for a fault.",
         cross_the_answer,
@@ -404,7 +404,7 @@ WORKING: Final[tuple[Misbehaviour, ...]] = (
         way="http",
     ),
     _by_server(
-        "server-refuses-a-cancellation-of-what-is-done",
+        "server-refuses-to-cancel-what-is-done",
         "cancellation-invalid-is-ignored",
         "The server answers a cancellation of what it has finished with an error.",
         cancel_at_once,
