@@ -80,10 +80,11 @@ _OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
 class _Wires:
     """What is open on a connection while it is read."""
 
-    __slots__ = ("calls", "exchanges", "sessions", "tokens")
+    __slots__ = ("calls", "carried", "exchanges", "sessions", "tokens")
 
     def __init__(self) -> None:
         self.calls: dict[Key, Call] = {}
+        self.carried: dict[tuple[Exchange, Key], Call] = {}
         self.tokens: dict[Key, Call] = {}
         self.exchanges: dict[str, Exchange] = {}
         self.sessions: dict[str, Session] = {}
@@ -389,14 +390,16 @@ def _request(item: Item, wires: _Wires, is_copy: bool) -> None:
     call = item.call = Call(item, item.sender, capabilities=EMPTY)
     item.connection.calls.append(call)
     exchange = item.exchange
+    key = key_of(item.sender, item.id)
     if exchange is not None:
         if item.sender == "client":
             exchange.calls.append(call)
+            if key is not None:
+                wires.carried.setdefault((exchange, key), call)
         elif exchange.calls:
             call.parent = exchange.calls[0]
     if is_copy:
         return
-    key = key_of(item.sender, item.id)
     if key is not None:
         wires.calls[key] = call
     if PROGRESS_TOKEN in item.meta:
@@ -421,7 +424,7 @@ def _answer(item: Item, wires: _Wires, is_copy: bool) -> None:
             call = exchange.calls[0]
     else:
         if exchange is not None and item.sender == "server":
-            call = next((one for one in exchange.calls if key_of("client", one.request.id) == key), None)
+            call = wires.carried.get((exchange, key))
         if call is None:
             call = wires.calls.get(key)
     if call is None:

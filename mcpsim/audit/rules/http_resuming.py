@@ -79,6 +79,7 @@ def _story(connection: Connection) -> Story:
     if not connection.is_http:
         return story
     owners: dict[tuple[Session | None, str], Stream] = {}
+    raw: bytes | None = None
     for item in connection.items:
         exchange = item.exchange
         if exchange is None or item.era != "legacy":
@@ -93,7 +94,10 @@ def _story(connection: Connection) -> Story:
                     story.interrupted.append((stream, item))
         elif item.sender == "server" and exchange.is_stream:
             stream = story.streams.setdefault(exchange, Stream(exchange))
-            stream.retry_ms = _retry(item, stream.retry_ms)
+            if item.raw is not raw:
+                # All events of one row have the same text.
+                raw = item.raw
+                stream.retry_ms = _retry(raw, stream.retry_ms)
             if item.sse_id is not None:
                 owners.setdefault((item.session, item.sse_id), stream)
                 stream.last = item
@@ -122,11 +126,11 @@ def _is_interrupted(stream: Stream) -> bool:
     return any(call.answer is None or call.answer.index > closed.index for call in calls)
 
 
-def _retry(item: Item, before: int | None) -> int | None:
-    if item.raw is None or b"retry" not in item.raw:
+def _retry(raw: bytes | None, before: int | None) -> int | None:
+    if raw is None or b"retry" not in raw:
         return before
     reader = SseReader()
-    reader.feed(item.raw.rstrip(b"\r\n") + b"\n\n")
+    reader.feed(raw.rstrip(b"\r\n") + b"\n\n")
     return before if reader.retry_ms is None else reader.retry_ms
 
 
