@@ -214,3 +214,20 @@ def test_a_revision_that_is_not_known_may_have_other_rules() -> None:
         fails(2, -32021, "There is no capability."),
     ]
     assert found(rows) == {}
+
+
+def test_a_registration_at_a_server_of_authorization_is_no_message() -> None:
+    body = {"client_name": "desk-client", "redirect_uris": ["http://localhost:4000/done"]}
+    rows = [
+        {"from": "client", "message": body, "transport": "http", "exchange": "r", "headers": JSON},
+        {
+            "from": "server",
+            "message": {"client_id": "desk-7", **body},
+            "transport": "http",
+            "exchange": "r",
+            "status": 201,
+            "headers": JSON,
+        },
+        *http_shaken("2025-11-25"),
+    ]
+    assert found(rows) == {}

@@ -20,6 +20,9 @@ NOTHING: Final[Members] = {}
 MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
 
+#: What a client says of itself where it registers: one of these is always there.
+_REGISTERED: Final = frozenset({"redirect_uris", "grant_types", "token_endpoint_auth_method"})
+
 #: How many items back the request of a strange answer is looked for.
 LOOK_BACK: Final = 50
 
@@ -86,11 +89,17 @@ def events_of(raw: bytes) -> list[SseEvent]:
     return [one for one in found if isinstance(one, SseEvent)]
 
 
+def is_registration(item: Item) -> bool:
+    """Whether a body of a client is one with which it registers at a server of authorization (RFC 7591)."""
+    value = members(item.value)
+    return item.kind == "malformed" and not _REGISTERED.isdisjoint(value) and "jsonrpc" not in value
+
+
 def is_meant_as_message(item: Item) -> bool:
     """Whether what is no message should have been one.
 
-    On HTTP an error has whatever body the server likes, a GET may be for something else, a form is for a
-    server of authorization, and server-sent events of other types are not for us.
+    On HTTP an error has whatever body the server likes, a GET may be for something else, a form or a
+    registration is for a server of authorization, and server-sent events of other types are not for us.
     """
     exchange = item.exchange
     if exchange is not None and item.raw is not None and is_of_stream(item):
@@ -99,7 +108,7 @@ def is_meant_as_message(item: Item) -> bool:
         return True
     if item.sender == "client":
         kind = (exchange.headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
-        return exchange.http_method == "POST" and kind == JSON_TYPE
+        return exchange.http_method == "POST" and kind == JSON_TYPE and not is_registration(item)
     first = exchange.request
     kind = (exchange.response_headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
     taken = (exchange.status or 200) < 300 and kind == JSON_TYPE

@@ -7,6 +7,7 @@ from typing import Final
 
 from mcpsim.audit.model import Connection, Exchange, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, Bound, Found, Level, Rule, each
+from mcpsim.audit.rules.envelopes import is_registration
 from mcpsim.eras.revisions import STREAMABLE_HTTP_REVISIONS, Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 from mcpsim.transports.http import (
@@ -93,7 +94,8 @@ def is_mcp(exchange: Exchange) -> bool:
     if _is_old_transport(exchange.connection):
         return False
     if exchange.http_method == "POST":
-        return exchange.request is not None and exchange.request.kind in _READABLE
+        first = exchange.request
+        return first is not None and first.kind in _READABLE and not is_registration(first)
     headers = exchange.headers
     return any(name in headers for name in _OWN_HEADERS) or EVENT_STREAM_TYPE in (headers.get("Accept") or "")
 

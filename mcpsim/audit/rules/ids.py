@@ -13,6 +13,8 @@ from mcpsim.audit.words import show
 
 # HTTP refuses before anybody reads the message, or sends the client elsewhere with the same body.
 _NOT_TAKEN: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 407, 408, 429, 502, 503, 504})
+#: The event of a stream that ended before its response had come.
+BROKEN: Final = "response_stream_closed"
 _HINT: Final = "Count the ids up, or take new random ones."
 
 
@@ -138,6 +140,13 @@ def _clash(item: Item, before: Call) -> Found:
     if given_up is None and exchange is not None:
         given_up = exchange.closed
     if given_up is not None and given_up.index < item.index:
+        if given_up.event == BROKEN and given_up.sender == "server" and before.request.value == item.value:
+            return Found(
+                item,
+                f"{sentence} Its stream broke off in row {given_up.index}, and what was lost with it is asked "
+                "for again with a new id.",
+                hint=_HINT,
+            )
         return Found(
             item,
             f"{sentence} It was given up, but an answer may still be on its way, and be taken for another.",
