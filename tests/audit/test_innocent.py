@@ -231,3 +231,40 @@ def test_a_registration_at_a_server_of_authorization_is_no_message() -> None:
         *http_shaken("2025-11-25"),
     ]
     assert found(rows) == {}
+
+
+@pytest.mark.parametrize(("status", "headers"), [(200, {}), (202, {}), (204, {})])
+def test_an_exchange_of_a_cancelled_request_may_end_without_a_body(
+    status: int, headers: dict[str, str]
+) -> None:
+    own = {"MCP-Protocol-Version": "2025-11-25"}
+    cancel = says("client", {"method": "notifications/cancelled", "params": {"requestId": 1}})
+    end = {"from": "server", "transport": "http", "exchange": "1", "status": status, "headers": headers}
+    rows = [
+        *http_shaken("2025-11-25", tools={}),
+        *exchanged("1", asks(1, "tools/call", {"name": "count"}), **own),
+        *accepted("2", cancel, **own),
+        end,
+    ]
+    assert found(rows) == {}
+
+
+def test_clients_of_a_server_without_session_ids_may_have_several_revisions() -> None:
+    rows = [
+        *http_shaken("2025-06-18", prefix="a", tools={}),
+        *http_shaken("2025-11-25", prefix="b", tools={}),
+        *exchanged("c", asks(1, "ping"), gets(1, {}), **{"MCP-Protocol-Version": "2025-06-18"}),
+    ]
+    assert found(rows) == {}
+
+
+def test_a_call_that_is_refused_by_a_tool_error_has_not_become_a_task() -> None:
+    tool = {"name": "count", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}}
+    rows = [
+        *shaken("2025-11-25", tools={}, tasks={"requests": {"tools": {"call": {}}}}),
+        asks(1, "tools/list"),
+        gets(1, {"tools": [tool]}),
+        asks(2, "tools/call", {"name": "count", "task": {"ttl": 1_000}}),
+        gets(2, {"content": [{"type": "text", "text": "What should be counted?"}], "isError": True}),
+    ]
+    assert found(rows) == {}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.model import Call, Connection, Exchange, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, Found, Rule, each
 from mcpsim.audit.rules.http_common import (
     BODIES,
@@ -75,9 +75,17 @@ def _accepted_with_body(exchange: Exchange) -> Iterator[Found]:
         yield Found(body, f"The 202 for a {item.kind} has a body; it must have none.")
 
 
+def _is_given_up(call: Call, answer: Item) -> bool:
+    cancelled = call.cancelled
+    return call.answer is None and cancelled is not None and cancelled.index < answer.index
+
+
 def _answer_type(exchange: Exchange) -> Iterator[Found]:
     item, answer = first_of(exchange), answered(exchange)
     if item is None or answer is None or not exchange.calls or exchange.http_method != "POST":
+        return
+    if item.era == "legacy" and all(_is_given_up(call, answer) for call in exchange.calls):
+        # A request that was cancelled gets no response, and how its exchange ends then is not said.
         return
     status = exchange.status
     if status in (ACCEPTED, 204, 205):

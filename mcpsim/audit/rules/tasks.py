@@ -200,6 +200,9 @@ def _no_task(connection: Connection) -> Iterator[Found]:
         answer = call.answer
         if support == "forbidden" or not is_augmented(call) or answer is None or answer.kind != "response":
             continue
+        if answer.result.get("isError") is True:
+            # It was not taken at all.
+            continue
         if mapping(answer.result.get("task")) is None:
             yield Found(
                 answer,
