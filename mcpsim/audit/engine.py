@@ -6,13 +6,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from mcpsim.audit.model import Call, Connection, Exchange, Item, Rounds, Session, Subscription, Trace, Walk
+from mcpsim.audit.model import (
+    Call,
+    Connection,
+    Exchange,
+    Item,
+    Kind,
+    Rounds,
+    Session,
+    Subscription,
+    Trace,
+    Walk,
+)
 from mcpsim.audit.rule import ALL, MUST, Found, Level, Rule
 from mcpsim.eras.pages import REFERENCE_REVISION
 from mcpsim.eras.revisions import Era, era_of
 from mcpsim.recording.interchange import INTERMEDIARIES
 
 _MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
+_NOTHING: Final[frozenset[Any]] = frozenset()
+_ERAS: Final[frozenset[Any]] = frozenset({*get_args(Era), None})
+_TRANSPORTS: Final = ("stdio", "http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +62,30 @@ class Broken:
 
 
 class _Table:
-    """The rules by what they look at."""
+    """The rules by what they look at. What was looked up once is remembered, for parts are much alike."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._by_kind: dict[Any, list[Rule]] = {}
+        wanted: dict[Any, set[Any]] = {}
         for rule in rules:
             kinds = _MESSAGES if rule.on.kind == "message" else (rule.on.kind,)
             for kind in kinds:
                 self._by_kind.setdefault(kind, []).append(rule)
-        self._found: dict[tuple[Any, str, str], tuple[Rule, ...]] = {}
+                wanted.setdefault(kind, set()).update(rule.on.needs, rule.on.among)
+        self._wanted = {kind: frozenset(names) for kind, names in wanted.items()}
+        self._found: dict[tuple[Any, str, str, frozenset[Any]], tuple[Rule, ...]] = {}
         self._of_whole: dict[tuple[Any, frozenset[Any]], tuple[Rule, ...]] = {}
-        named = (name for rule in rules for name in (*rule.on.methods, *rule.on.needs))
-        self._wanted: frozenset[Any] = frozenset(named).union(get_args(Era), (None,))
 
-    def of(self, kind: Any, method: str, revision: str) -> tuple[Rule, ...]:
-        """The rules for a part of this kind: those of its method and of its revision."""
-        key = kind, method, revision
+    def wanted(self, kind: Any) -> frozenset[str]:
+        """What some rule of this kind needs."""
+        return self._wanted.get(kind, _NOTHING)
+
+    def of(
+        self, kind: Any, method: str, revision: str, occurs: frozenset[Any] = _NOTHING
+    ) -> tuple[Rule, ...]:
+        """The rules for a part of this kind: those of its method and of its revision, that what occurs in it
+        can break."""
+        key = kind, method, revision, occurs
         found = self._found.get(key)
         if found is None:
             found = tuple(
@@ -71,38 +93,43 @@ class _Table:
                 for rule in self._by_kind.get(kind, ())
                 if (not rule.on.methods or method in rule.on.methods)
                 and (revision in rule.revisions if revision else rule.revisions == ALL)
+                and _has_what_it_needs(rule, occurs)
             )
             self._found[key] = found
         return found
 
     def of_whole(self, kind: Any, occurs: set[Any]) -> tuple[Rule, ...]:
         """The rules for a part that may hold several revisions: those that what occurs in it can break."""
-        key = kind, self._wanted & occurs
+        key = kind, (self.wanted(kind) | _ERAS) & occurs
         found = self._of_whole.get(key)
         if found is None:
-            found = tuple(rule for rule in self._by_kind.get(kind, ()) if _may_break(rule, occurs))
+            found = tuple(
+                rule
+                for rule in self._by_kind.get(kind, ())
+                if _is_of_an_era(rule, occurs) and _has_what_it_needs(rule, occurs)
+            )
             self._of_whole[key] = found
         return found
 
 
-def _may_break(rule: Rule, occurs: set[Any]) -> bool:
+def _is_of_an_era(rule: Rule, occurs: set[Any]) -> bool:
     # A rule of one era is about what belongs to that era, or to none that can be told.
-    return (
-        (rule.on.any_era or None in occurs or not occurs.isdisjoint(rule.pages))
-        and (not rule.on.methods or not occurs.isdisjoint(rule.on.methods))
-        and occurs.issuperset(rule.on.needs)
-    )
+    return rule.on.any_era or None in occurs or not occurs.isdisjoint(rule.pages)
 
 
-def _occurs(items: Iterable[Item]) -> set[Any]:
-    """What occurs in a part of the trace (see `On`)."""
-    found: set[Any] = set()
+def _has_what_it_needs(rule: Rule, occurs: set[Any] | frozenset[Any]) -> bool:
+    on = rule.on
+    return occurs.issuperset(on.needs) and (not on.among or not occurs.isdisjoint(on.among))
+
+
+def _occurs(items: Iterable[Item], is_http: bool) -> set[Any]:
+    """What occurs in a part of the trace (see `On`), and the eras."""
+    found: set[Any] = {_TRANSPORTS[is_http]}
     for item in items:
         found.add(item.kind)
         found.add(item.method)
         found.add(item.era)
-        found.update(item.params)
-        found.update(item.result)
+        found.update(item.params, item.result, item.meta)
     return found
 
 
@@ -122,8 +149,7 @@ def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken
     runner.items(trace.items)
     everything: set[Any] = set()
     for connection in trace.connections:
-        occurs = _occurs(connection.items)
-        occurs.add("http" if connection.is_http else "stdio")
+        occurs = _occurs(connection.items, connection.is_http)
         everything |= occurs
         runner.parts(connection)
         runner.whole(Connection, connection, occurs)
@@ -140,19 +166,28 @@ class _Runner:
 
     def items(self, items: Sequence[Item]) -> None:
         """Ask about each item."""
-        of = self._table.of
+        of, wanted = self._table.of, {kind: self._table.wanted(kind) for kind in get_args(Kind)}
         for item in items:
-            self._ask(of(item.kind, item.method, known(item)), item)
+            kind = item.kind
+            names = wanted[kind]
+            if names:
+                names = names.intersection(
+                    (*item.params, *item.result, *item.meta, _TRANSPORTS[item.is_http])
+                )
+            self._ask(of(kind, item.method, known(item), names), item)
 
     def parts(self, connection: Connection) -> None:
         """Ask about what a connection is made of."""
         of = self._table.of
+        wanted, transport = self._table.wanted(Call), _TRANSPORTS[connection.is_http]
         for call in connection.calls:
-            rules = of(Call, call.method, known(call.request))
-            if rules:
-                self._ask(rules, call)
+            request, answer = call.request, call.answer
+            names: tuple[str, ...] = (transport, request.method, *request.params, *request.meta)
+            if answer is not None:
+                names = (*names, answer.kind, *answer.result)
+            self._ask(of(Call, request.method, known(request), wanted.intersection(names)), call)
         for exchange in connection.exchanges:
-            self.whole(Exchange, exchange, _occurs(_items(exchange)))
+            self.whole(Exchange, exchange, _occurs(_items(exchange), True))
         for session in connection.sessions:
             self._ask(of(Session, "", known(session.initialize.request)), session)
         for walk in connection.walks:

@@ -29,6 +29,10 @@ GROUPS: Final[Mapping[str, str]] = {
 ASKERS: Final = tuple(sorted({row.name for row in METHODS if row.may_ask}))
 #: For `calls(...)`: all calls that may hold a question or an answer.
 ASKING: Final = (*ASKERS, *GROUPS)
+#: For `calls(..., among=...)`: what occurs in those that do hold one.
+HOLDING: Final = ("inputRequests", "inputResponses", *GROUPS)
+#: And in those that are the retry of another.
+RETRYING: Final = ("inputResponses", "requestState")
 
 # How far to look for the call that a retry belongs to, where the nearest one does not fit. More than so many
 # calls that all wait for their user at the same time are not to be expected.

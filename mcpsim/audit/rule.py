@@ -43,47 +43,55 @@ ALL: Final = LEGACY | MODERN
 
 
 class On(NamedTuple):
-    """What a check is given: every part of the trace of this kind, of these methods (or of any).
+    """What a check is given: every part of the trace of this kind, of these methods (or of any), in which the
+    right things occur.
+
+    What occurs in a part is "http" or "stdio", the kinds and methods of its items, and the names of the
+    members of their params, results and `_meta`. A rule that says what it is about is not asked where there
+    is none of it: that is much faster, and finds the same.
 
     Attributes:
         kind: of an item, or the type of another part.
-        methods: of an item, a call, a walk or rounds: its method is one of these. Of a connection, an
-            exchange or the trace: one of these occurs in it (see `needs`).
-        needs: of a connection, an exchange or the trace: all of these occur in it, so that where one does
-            not, nothing can be wrong. What occurs is "http" or "stdio", the kinds, eras and methods of the
-            items, and the names of the members of their params and results.
-        any_era: of the same: also where nothing of the eras of the rule's pages occurs.
+        methods: of an item, a call, a walk or rounds: its method is one of these.
+        needs: all of these occur.
+        among: one of these occurs.
+        any_era: of a connection, an exchange or the trace: also where nothing of the eras of the rule's pages
+            occurs.
     """
 
     kind: str | type[Any]
     methods: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    among: tuple[str, ...] = ()
     any_era: bool = False
 
 
-def messages() -> On:
+Names = tuple[str, ...]
+
+
+def messages(*, needs: Names = (), among: Names = ()) -> On:
     """Every request, notification, result and error."""
-    return On("message")
+    return On("message", (), needs, among)
 
 
-def requests(*methods: str) -> On:
+def requests(*methods: str, needs: Names = (), among: Names = ()) -> On:
     """Every request of these methods, or of any."""
-    return On("request", methods)
+    return On("request", methods, needs, among)
 
 
-def notifications(*methods: str) -> On:
+def notifications(*methods: str, needs: Names = (), among: Names = ()) -> On:
     """Every notification of these methods, or of any."""
-    return On("notification", methods)
+    return On("notification", methods, needs, among)
 
 
-def results(*methods: str) -> On:
+def results(*methods: str, needs: Names = (), among: Names = ()) -> On:
     """Every result of a request of these methods; of any, also one that answers nothing known."""
-    return On("response", methods)
+    return On("response", methods, needs, among)
 
 
-def errors(*methods: str) -> On:
+def errors(*methods: str, needs: Names = ()) -> On:
     """Every error that answers a request of these methods; of any, also one that answers nothing known."""
-    return On("error", methods)
+    return On("error", methods, needs)
 
 
 def items(kind: Kind) -> On:
@@ -91,16 +99,16 @@ def items(kind: Kind) -> On:
     return On(kind)
 
 
-def calls(*methods: str) -> On:
-    """Every request of these methods with all that belongs to it, when the whole trace was read."""
-    return On(Call, methods)
+def calls(*methods: str, needs: Names = (), among: Names = ()) -> On:
+    """Every request of these methods with all that belongs to it, when the whole trace was read. What occurs
+    in it: its method, the members of its params, the kind and the members of its answer."""
+    return On(Call, methods, needs, among)
 
 
-def each(part: type[Any], *methods: str, needs: tuple[str, ...] = (), any_era: bool = False) -> On:
+def each(part: type[Any], *methods: str, needs: Names = (), among: Names = (), any_era: bool = False) -> On:
     """Every `Exchange`, `Session`, `Walk`, `Rounds`, `Subscription` or `Connection`, or the `Trace` itself;
-    a walk or rounds of these methods, or of any; another part in which one of these occurs, and all of what
-    the check needs (see `On`)."""
-    return On(part, methods, needs, any_era)
+    a walk or rounds of these methods, or of any."""
+    return On(part, methods, needs, among, any_era)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ _LONGEST: Final = 500
 _LEAVES: Final = frozenset({"stdin_closed", "client_aborted"})
 _UNKNOWN = re.compile(r"\b(?:unknown|unexpected|no such|not known|stray)\b", re.IGNORECASE)
 
+#: Without one of these nothing is stopped.
+STOPPING: Final = ("notifications/cancelled", "event")
+
 
 class Stopped(NamedTuple):
     """A request that was cancelled while it was in progress, and what said so."""
@@ -297,7 +300,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": BEHAVIOR["modern"]},
         "A request that was cancelled is not answered.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_answered_in_modern,
     ),
     Rule(
@@ -307,7 +310,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": BEHAVIOR["legacy"]},
         "A request that was cancelled is not answered.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_answered_in_legacy,
     ),
     Rule(
@@ -317,7 +320,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/transports/stdio#cancellation"},
         "When a request is cancelled on stdio, its work stops and nothing more is sent for it.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_goes_on_in_modern,
     ),
     Rule(
@@ -327,7 +330,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": BEHAVIOR["legacy"]},
         "When a request is cancelled, its work stops.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_goes_on_in_legacy,
     ),
     Rule(
@@ -337,7 +340,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "Who cancelled a request makes no use of an answer that still comes.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_not_ignored,
     ),
     Rule(
@@ -350,7 +353,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
             "legacy": "basic/utilities/cancellation#timing-considerations",
         },
         "A cancellation that crosses the answer on the way does no harm.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_race_refused,
     ),
     Rule(
@@ -363,7 +366,7 @@ AFTER_CANCELLATION: Final[tuple[Rule, ...]] = (
             "legacy": "basic/utilities/cancellation#error-handling",
         },
         "A cancellation that names no request in progress, or is malformed, is ignored.",
-        on=each(Connection),
+        on=each(Connection, among=STOPPING),
         check=_invalid_refused,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from mcpsim.audit.model import Call, Connection
-from mcpsim.audit.questions import ASKERS, GROUPS, Json, Question, answers, declared, questions
+from mcpsim.audit.questions import ASKERS, GROUPS, HOLDING, Json, Question, answers, declared, questions
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import ELICITING
@@ -50,7 +50,7 @@ def _rule(method: str) -> Rule:
         ELICITING | MODERN if group == "elicitation" else ALL,
         {"modern": page, "legacy": page},
         f"A client that supports {group} declares it.",
-        on=calls(*ASKERS, method),
+        on=calls(*ASKERS, method, among=HOLDING),
         check=_served_undeclared(method),
     )
 
@@ -92,7 +92,7 @@ CLIENT_FEATURES: Final[tuple[Rule, ...]] = (
             MODERN,
             {"modern": f"client/{group}"},
             f"New programs do not use {group}.",
-            on=each(Connection),
+            on=each(Connection, needs=("inputRequests",)),
             check=_deprecated(method),
         )
         for method, (group, _) in _DEPRECATED.items()

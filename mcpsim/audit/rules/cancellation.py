@@ -258,7 +258,7 @@ CANCELLATION: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "A cancellation names a request that its sender has sent before on the same connection.",
-        on=each(Trace),
+        on=each(Trace, needs=(CANCELLED,)),
         check=_names_nothing,
     ),
     Rule(
@@ -268,7 +268,7 @@ CANCELLATION: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "A cancellation names a request that its sender believes to be in progress.",
-        on=each(Connection),
+        on=each(Connection, needs=(CANCELLED,)),
         check=_of_finished,
     ),
     Rule(
@@ -278,7 +278,7 @@ CANCELLATION: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": BEHAVIOR["modern"]},
         "A server sends a cancellation only to end a subscription, and names its `subscriptions/listen`.",
-        on=each(Trace),
+        on=each(Trace, needs=(CANCELLED,)),
         check=_by_server,
     ),
     Rule(

@@ -211,7 +211,7 @@ COMPLETION: Final[tuple[Rule, ...]] = (
         ALL,
         _at("security"),
         "A server does not complete what it does not have.",
-        on=each(Connection),
+        on=each(Connection, needs=(COMPLETE,)),
         check=_validated,
     ),
     Rule(
@@ -221,7 +221,7 @@ COMPLETION: Final[tuple[Rule, ...]] = (
         ALL,
         _at("implementation-considerations"),
         "A client does not ask for completions at every letter.",
-        on=each(Connection),
+        on=each(Connection, needs=(COMPLETE,)),
         check=_debounced,
     ),
     Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Connection
-from mcpsim.audit.questions import ASKING, Json, Question, answers, declared, mapping, questions
+from mcpsim.audit.questions import ASKING, HOLDING, Json, Question, answers, declared, mapping, questions
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, calls, each
 from mcpsim.audit.words import show
 from mcpsim.eras.asking import rules_of
@@ -158,7 +158,7 @@ ELICITATION: Final[tuple[Rule, ...]] = (
         _MODERN_AND_URL,
         page("capabilities"),
         "A server asks in a mode that the client has declared.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_mode_declared,
     ),
     Rule(
@@ -178,7 +178,7 @@ ELICITATION: Final[tuple[Rule, ...]] = (
         URL_ELICITING,
         {"legacy": "client/elicitation#error-handling"},
         "A client answers an elicitation in a mode that it has not declared with error -32602.",
-        on=calls(METHOD),
+        on=calls(METHOD, among=HOLDING),
         check=_undeclared_mode_refused,
     ),
     Rule(
@@ -188,7 +188,7 @@ ELICITATION: Final[tuple[Rule, ...]] = (
         URL_ELICITING,
         {"legacy": "client/elicitation#elicitation-requests"},
         "A client takes an elicitation without mode for a form.",
-        on=calls(METHOD),
+        on=calls(METHOD, among=HOLDING),
         check=_mode_may_be_left_out,
     ),
     Rule(
@@ -198,7 +198,7 @@ ELICITATION: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "client/elicitation#error-handling"},
         "A server can do with a user who declines or cancels.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_refusal_handled,
     ),
 )

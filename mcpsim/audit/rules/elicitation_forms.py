@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from mcpsim.audit.model import Call
 from mcpsim.audit.questions import (
     ASKING,
+    HOLDING,
     Answer,
     Json,
     Question,
@@ -298,7 +299,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("elicitation-requests"),
         "An elicitation has a message, and what its mode needs: a requestedSchema, or a url (and its id).",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_has_its_params,
     ),
     Rule(
@@ -308,7 +309,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("requested-schema"),
         "A form is a flat object of strings, numbers, booleans and choices.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_is_flat,
     ),
     Rule(
@@ -318,7 +319,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("requested-schema"),
         "A form asks for what can be entered, with keywords that clients know.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_makes_sense,
     ),
     Rule(
@@ -328,7 +329,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("form-mode-security"),
         "A form does not ask for passwords, keys, tokens or the like.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_no_secrets,
     ),
     Rule(
@@ -338,7 +339,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         MODERN | URL_ELICITING,
         page("safe-url-handling"),
         "A form has no URLs that are meant to be opened.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_no_links,
     ),
     Rule(
@@ -348,7 +349,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("form-mode-security"),
         "A client checks what the user entered against the form.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_answer_fits,
     ),
     Rule(
@@ -358,7 +359,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("response-actions"),
         "Accepting a form brings the fields of the form; nothing else brings content.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_answer_is_tidy,
     ),
     Rule(
@@ -368,7 +369,7 @@ ELICITATION_FORMS: Final[tuple[Rule, ...]] = (
         _ALL,
         page("form-mode-security"),
         "A server checks the answer against the form before it goes on.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_answer_is_checked,
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Connection, Item, Trace
-from mcpsim.audit.questions import Json, mapping, sequence
+from mcpsim.audit.questions import HOLDING, Json, mapping, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, errors
 from mcpsim.audit.rules.elicitation import METHOD, elicitations, page
 from mcpsim.audit.words import show
@@ -314,7 +314,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         _MODERN_AND_URL,
         page("url-mode-elicitation-requests"),
         "The url of an elicitation is a valid URL.",
-        on=calls(),
+        on=calls(among=(*HOLDING, "error")),
         check=_url_is_valid,
     ),
     Rule(
@@ -324,7 +324,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         _MODERN_AND_URL,
         page("safe-url-handling"),
         "The url of an elicitation is https, outside of development.",
-        on=calls(),
+        on=calls(among=(*HOLDING, "error")),
         check=_url_is_https,
     ),
     Rule(
@@ -334,7 +334,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         _MODERN_AND_URL,
         page("safe-url-handling"),
         "The url of an elicitation holds nothing about the user, and nothing that lets anybody in.",
-        on=calls(),
+        on=calls(among=(*HOLDING, "error")),
         check=_url_tells_no_secret,
     ),
     Rule(
@@ -364,7 +364,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         _MODERN_AND_URL,
         page("understanding-the-distinction"),
         "What a user gives or gets at the URL does not go to the client.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/call",), among=(METHOD, "inputRequests", "error")),
         check=_credentials_stay,
     ),
     Rule(
@@ -384,7 +384,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         URL_ELICITING,
         {"legacy": "client/elicitation#completion-notifications-for-url-mode-elicitation"},
         "The notification of an elicitation's end has its id, and goes to the client that was asked.",
-        on=each(Trace),
+        on=each(Trace, needs=(COMPLETE,)),
         check=_complete_is_known,
     ),
     Rule(
@@ -394,7 +394,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         URL_ELICITING,
         {"legacy": "client/elicitation#completion-notifications-for-url-mode-elicitation"},
         "An elicitation ends once.",
-        on=each(Trace),
+        on=each(Trace, needs=(COMPLETE,)),
         check=_completes_once,
     ),
     Rule(
@@ -404,7 +404,7 @@ ELICITATION_URLS: Final[tuple[Rule, ...]] = (
         URL_ELICITING,
         {"legacy": "client/elicitation#url-mode-elicitation-requests"},
         "Each elicitation by URL has an id of its own.",
-        on=each(Trace),
+        on=each(Trace, among=(METHOD, "error")),
         check=_ids_are_unique,
     ),
 )

@@ -176,7 +176,14 @@ def _long_text(item: Item) -> Iterator[Found]:
 
 def _code_rule(id: str, level: Any, page: str, sentence: str, one: Callable[[Item], Iterator[Found]]) -> Rule:
     return Rule(
-        id, level, "sender", MODERN, {"modern": page}, sentence, on=each(Connection), check=_modern(one)
+        id,
+        level,
+        "sender",
+        MODERN,
+        {"modern": page},
+        sentence,
+        on=each(Connection, needs=("error",)),
+        check=_modern(one),
     )
 
 

@@ -227,7 +227,7 @@ def _rules() -> Iterator[Rule]:
             MODERN,
             {"modern": f"server/{capability}#capabilities"},
             f"The set of {capability} does not depend on the connection or on what was asked there before.",
-            on=each(Trace),
+            on=each(Trace, needs=("http", feature.method)),
             check=_per_connection(feature),
         )
         yield Rule(
@@ -240,7 +240,7 @@ def _rules() -> Iterator[Rule]:
                 "legacy": f"server/{capability}#list-changed-notification",
             },
             f"A server that declared listChanged announces that the list of {capability} has changed.",
-            on=each(Connection),
+            on=each(Connection, needs=(feature.method,)),
             check=_unannounced(feature),
         )
 

@@ -127,7 +127,7 @@ HTTP: Final[tuple[Rule, ...]] = (
         HTTP_REVISIONS,
         SENDING,
         "A client sends its messages with HTTP POST.",
-        on=messages(),
+        on=messages(needs=("http",)),
         check=_not_posted,
     ),
     Rule(
@@ -137,7 +137,7 @@ HTTP: Final[tuple[Rule, ...]] = (
         HTTP_REVISIONS,
         SENDING,
         "Every message of a client is an HTTP request of its own.",
-        on=messages(),
+        on=messages(needs=("http",)),
         check=_second_message,
     ),
     about_sending(
@@ -173,7 +173,7 @@ HTTP: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": SENDING["modern"]},
         "A client sends no responses.",
-        on=messages(),
+        on=messages(needs=("http",)),
         check=_client_response,
     ),
     about_sending(

@@ -236,7 +236,7 @@ HTTP_ANSWERS: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": f"{MODERN_PAGE}", "legacy": f"{LEGACY_PAGE}#streamable-http"},
         "The MCP endpoint supports POST.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_post_refused,
     ),
     about_sending(
@@ -289,7 +289,7 @@ HTTP_ANSWERS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{MODERN_PAGE}#protocol-version-header"},
         f"On HTTP the error {METHOD_NOT_FOUND} (method not found) comes with the status 404.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_method_not_found,
     ),
     Rule(

@@ -113,7 +113,7 @@ HTTP_ERAS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": _EARLIER},
         "A server that has modern revisions only answers GET and DELETE with 405.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_get_or_delete,
     ),
     Rule(
@@ -123,7 +123,7 @@ HTTP_ERAS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": _EARLIER},
         "A server that has modern revisions only gives out no session ids.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_mints,
     ),
     Rule(
@@ -133,7 +133,7 @@ HTTP_ERAS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": _EARLIER},
         "A modern client sends POST only.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_methods_of_old,
     ),
     Rule(

@@ -165,7 +165,7 @@ HTTP_GET: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": _GET},
         "The stream of a GET that resumes nothing carries no responses.",
-        on=messages(),
+        on=messages(needs=("http",)),
         check=_get_response,
     ),
     Rule(
@@ -175,7 +175,7 @@ HTTP_GET: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": _GET},
         "The messages on the stream of a GET are about no running request.",
-        on=notifications(PROGRESS),
+        on=notifications(PROGRESS, needs=("http",)),
         check=_get_related,
     ),
     Rule(
@@ -185,7 +185,7 @@ HTTP_GET: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": f"{LEGACY_PAGE}#multiple-connections"},
         "A server sends each message on one stream only.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_broadcast,
     ),
     Rule(
@@ -195,7 +195,7 @@ HTTP_GET: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": _GET},
         "A GET is answered with a stream of events or with 405.",
-        on=each(Connection),
+        on=each(Connection, needs=("http",)),
         check=_get_answer,
     ),
 )

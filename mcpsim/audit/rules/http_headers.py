@@ -274,6 +274,9 @@ def _lost(copy: Item, headers: Headers) -> Iterator[Found]:
 # --- The table ------------------------------------------------------------------------------------
 
 
+_NEEDS: Final = ("http", "tools/call")
+
+
 def _rule(
     id: str,
     bound: Bound,
@@ -283,7 +286,9 @@ def _rule(
     level: Level = MUST,
 ) -> Rule:
     page = f"{MODERN_PAGE}#{anchor}"
-    return Rule(id, level, bound, MODERN, {"modern": page}, sentence, on=each(Connection), check=check)
+    return Rule(
+        id, level, bound, MODERN, {"modern": page}, sentence, on=each(Connection, needs=_NEEDS), check=check
+    )
 
 
 _CUSTOM: Final = "custom-headers-from-tool-parameters"
@@ -347,7 +352,7 @@ HTTP_HEADERS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{MODERN_PAGE}#{_OF_SERVERS}"},
         "Who stands between client and server forwards parameter headers that it does not know.",
-        on=each(Trace),
+        on=each(Trace, needs=("http", "tools/call")),
         check=_not_forwarded,
     ),
 )

@@ -124,7 +124,9 @@ _ENCODING: Final = f"{MODERN_PAGE}#value-encoding"
 
 
 def _header(id: str, page: str, sentence: str, check: Callable[[Item], Iterator[Found]]) -> Rule:
-    return Rule(id, MUST, "client", MODERN, {"modern": page}, sentence, on=requests(), check=check)
+    return Rule(
+        id, MUST, "client", MODERN, {"modern": page}, sentence, on=requests(needs=("http",)), check=check
+    )
 
 
 HTTP_METADATA: Final[tuple[Rule, ...]] = (
@@ -186,7 +188,7 @@ HTTP_METADATA: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": _VERSION},
         "A notification has the headers of a request, as far as it can; the specification does not say.",
-        on=notifications(),
+        on=notifications(needs=("http",)),
         check=_of_notification,
     ),
 )

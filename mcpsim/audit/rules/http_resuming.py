@@ -283,7 +283,16 @@ def _rule(
     level: Level = MUST,
 ) -> Rule:
     page = f"{LEGACY_PAGE}#{anchor}"
-    return Rule(id, level, bound, LEGACY, {"legacy": page}, sentence, on=each(Connection), check=check)
+    return Rule(
+        id,
+        level,
+        bound,
+        LEGACY,
+        {"legacy": page},
+        sentence,
+        on=each(Connection, needs=("http",)),
+        check=check,
+    )
 
 
 _RESUMING: Final = "resumability-and-redelivery"

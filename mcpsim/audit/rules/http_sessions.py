@@ -283,7 +283,14 @@ def _rule(
     level: Level = MUST,
 ) -> Rule:
     return Rule(
-        id, level, bound, LEGACY, {"legacy": f"{LEGACY_PAGE}#{anchor}"}, sentence, on=each(on), check=check
+        id,
+        level,
+        bound,
+        LEGACY,
+        {"legacy": f"{LEGACY_PAGE}#{anchor}"},
+        sentence,
+        on=each(on) if on is Session else each(on, needs=("http",)),
+        check=check,
     )
 
 

@@ -260,7 +260,7 @@ HTTP_STREAMS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": _RECEIVING},
         "The notifications in the stream of a request are about that request.",
-        on=notifications(),
+        on=notifications(needs=("http",)),
         check=_unrelated,
     ),
     Rule(
@@ -270,7 +270,7 @@ HTTP_STREAMS: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": _POST},
         "The messages in the stream of a request are about that request.",
-        on=notifications(PROGRESS),
+        on=notifications(PROGRESS, needs=("http",)),
         check=_unrelated_legacy,
     ),
     Rule(
@@ -340,7 +340,7 @@ HTTP_STREAMS: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": _POST},
         "A client cancels a request with notifications/cancelled, and not by leaving.",
-        on=each(Connection),
+        on=each(Connection, needs=("http", "event")),
         check=_left_without_cancelling,
     ),
 )

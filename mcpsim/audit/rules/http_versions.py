@@ -84,7 +84,9 @@ def _rule(
     level: Level = MUST,
 ) -> Rule:
     page = f"{LEGACY_PAGE}#protocol-version-header"
-    return Rule(id, level, bound, LEGACY, {"legacy": page}, sentence, on=each(on), check=check)
+    return Rule(
+        id, level, bound, LEGACY, {"legacy": page}, sentence, on=each(on, needs=("http",)), check=check
+    )
 
 
 HTTP_VERSIONS: Final[tuple[Rule, ...]] = (

@@ -258,7 +258,7 @@ LOGGING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{PAGE}#capabilities"},
         "A server that sends log messages declares logging.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_undeclared,
     ),
     Rule(
@@ -268,7 +268,7 @@ LOGGING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{PAGE}#per-request-log-level"},
         "A server sends log messages only for a request that asks for them, and before its answer.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_unwanted,
     ),
     Rule(
@@ -278,7 +278,7 @@ LOGGING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{PAGE}#per-request-log-level"},
         "No log message comes on a subscription.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_on_subscription,
     ),
     Rule(
@@ -288,7 +288,7 @@ LOGGING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{PAGE}#per-request-log-level"},
         "A log message is at least as severe as what was asked for.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_too_low,
     ),
     Rule(
@@ -298,7 +298,7 @@ LOGGING: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": f"{PAGE}#message-flow"},
         "A log message is at least as severe as what was set.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_too_low_in_session,
     ),
     Rule(

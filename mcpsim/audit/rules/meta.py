@@ -228,7 +228,7 @@ META: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": PAGE},
         "On HTTP a request without version or capabilities is refused with the status 400.",
-        on=calls(),
+        on=calls(needs=("http",)),
         check=_status,
     ),
     Rule(

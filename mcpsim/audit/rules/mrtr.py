@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Item
-from mcpsim.audit.questions import ASKERS, GROUPS, asks, mapping, questions
+from mcpsim.audit.questions import ASKERS, GROUPS, HOLDING, asks, mapping, questions
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, Found, Rule, calls, items, results
 from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
@@ -163,7 +163,7 @@ MRTR: Final[tuple[Rule, ...]] = (
         MODERN,
         _SERVER,
         "A server asks only for what the client has declared in the request.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=HOLDING),
         check=_only_declared,
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from mcpsim.audit.model import Call, Item
-from mcpsim.audit.questions import ASKERS, answers, asks, mapping, retried, sequence
+from mcpsim.audit.questions import ASKERS, RETRYING, answers, asks, mapping, retried, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
 from mcpsim.audit.words import show
 from mcpsim.eras.asking import parse_response
@@ -207,7 +207,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "The retry has another id than the request that it repeats.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_new_id,
     ),
     Rule(
@@ -217,7 +217,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "The retry answers every input request.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_all_answered,
     ),
     Rule(
@@ -227,7 +227,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _RESPONSES,
         "The keys of inputResponses are those of inputRequests.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_only_what_was_asked,
     ),
     Rule(
@@ -237,7 +237,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _RESPONSES,
         "Each input response is a result of the input request with the same key.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_answer_fits,
     ),
     Rule(
@@ -247,7 +247,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _ERRORS,
         "What a retry leaves unanswered is asked for again, rather than met with an error.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_asks_again,
     ),
     Rule(
@@ -257,7 +257,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _ERRORS,
         "What a server does not recognize in inputResponses it ignores.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_ignores_unknown,
     ),
     Rule(
@@ -267,7 +267,7 @@ MRTR_RETRIES: Final[tuple[Rule, ...]] = (
         MODERN,
         _ERRORS,
         "A server checks inputResponses before it goes on.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_refuses_invalid,
     ),
 )

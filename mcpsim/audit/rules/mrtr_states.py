@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Call, Item, Trace
-from mcpsim.audit.questions import ASKERS, Json, answers, asks, mapping, retried, subject
+from mcpsim.audit.questions import ASKERS, RETRYING, Json, answers, asks, mapping, retried, subject
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, results
 from mcpsim.audit.words import show
 from mcpsim.eras.methods import method as method_row
@@ -341,7 +341,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "The retry brings the requestState of the result before it.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_state_echoed,
     ),
     Rule(
@@ -351,7 +351,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "The retry brings the requestState exactly as it was given.",
-        on=each(Trace),
+        on=each(Trace, needs=("requestState",)),
         check=_state_unchanged,
     ),
     Rule(
@@ -361,7 +361,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "The retry has no requestState where the result before it had none.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=RETRYING),
         check=_state_not_invented,
     ),
     Rule(
@@ -371,7 +371,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "A requestState is used for the retry of its own request only.",
-        on=each(Trace),
+        on=each(Trace, needs=("requestState",)),
         check=_own_request,
     ),
     Rule(
@@ -381,7 +381,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _CLIENT,
         "Input responses are used for the retry of the request that they were asked for.",
-        on=each(Trace),
+        on=each(Trace, needs=("inputResponses",)),
         check=_answers_own_request,
     ),
     Rule(
@@ -391,7 +391,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _SERVER,
         "A requestState that matters is protected, and refused where it was changed.",
-        on=each(Trace),
+        on=each(Trace, needs=("requestState",)),
         check=_refuses_changed,
     ),
     Rule(
@@ -401,7 +401,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _SERVER,
         "A requestState is refused for another request than it was given for.",
-        on=each(Trace),
+        on=each(Trace, needs=("requestState",)),
         check=_bound_to_request,
     ),
     Rule(
@@ -411,7 +411,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _SERVER,
         "A requestState is refused from another caller than it was given to.",
-        on=each(Trace),
+        on=each(Trace, needs=("requestState",)),
         check=_bound_to_principal,
     ),
     Rule(
@@ -421,7 +421,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _SERVER,
         "A requestState that must count only once is taken only once.",
-        on=each(Trace),
+        on=each(Trace, needs=("requestState",)),
         check=_replayed,
     ),
     Rule(
@@ -431,7 +431,7 @@ MRTR_STATES: Final[tuple[Rule, ...]] = (
         MODERN,
         _SERVER,
         "A requestState that matters is protected against change.",
-        on=results(*ASKERS),
+        on=results(*ASKERS, needs=("requestState",)),
         check=_readable,
     ),
 )

@@ -396,6 +396,7 @@ def _rule(
     part: type[Any],
     check: Check,
     *,
+    needs: tuple[str, ...] = (),
     revisions: frozenset[str] = ALL,
 ) -> Rule:
     pages: dict[Era, str] = {}
@@ -403,7 +404,7 @@ def _rule(
         pages["modern"] = page
     if revisions & LEGACY:
         pages["legacy"] = page
-    return Rule(id, level, bound, revisions, pages, sentence, on=each(part), check=check)
+    return Rule(id, level, bound, revisions, pages, sentence, on=each(part, needs=needs), check=check)
 
 
 PAGINATION: Final[tuple[Rule, ...]] = (
@@ -415,6 +416,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A client sends a cursor back as it got it, and makes up none.",
         Trace,
         _opaque,
+        needs=("cursor",),
     ),
     _rule(
         "pagination-cursor-stays-in-its-session",
@@ -424,6 +426,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A client does not use a cursor of one session in another.",
         Trace,
         _across_sessions,
+        needs=("cursor",),
         revisions=LEGACY,
     ),
     _rule(
@@ -434,6 +437,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A cursor is a position in the list that gave it out.",
         Trace,
         _of_another_list,
+        needs=("cursor",),
     ),
     _rule(
         "pagination-empty-cursor-is-a-cursor",
@@ -443,6 +447,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A client sends an empty cursor back as any other: it is not the end of the list.",
         Connection,
         _empty,
+        needs=("nextCursor",),
         revisions=MODERN,
     ),
     _rule(
@@ -453,6 +458,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A client takes a page without nextCursor for the last one.",
         Trace,
         _missing_is_the_end,
+        needs=("cursor",),
     ),
     _rule(
         "pagination-list-is-read-in-part",
@@ -462,6 +468,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A client that wants the whole list asks on until a page has no nextCursor.",
         Connection,
         _in_part,
+        needs=("nextCursor",),
     ),
     _rule(
         "pagination-page-size-is-not-assumed",
@@ -471,6 +478,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A client does not take a short page for the last one.",
         Connection,
         _size_assumed,
+        needs=("nextCursor",),
     ),
     _rule(
         "pagination-list-has-an-end",
@@ -499,6 +507,7 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A server knows the cursors that it has given out.",
         Connection,
         _stable,
+        needs=("cursor", "nextCursor"),
     ),
     _rule(
         "pagination-invalid-cursor-is-refused",
@@ -508,5 +517,6 @@ PAGINATION: Final[tuple[Rule, ...]] = (
         "A cursor that is not valid is answered with the error -32602.",
         Trace,
         _code,
+        needs=("cursor",),
     ),
 )

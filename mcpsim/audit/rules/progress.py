@@ -316,7 +316,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         FLOW,
         "A progress token is a string or an integer.",
-        on=requests(),
+        on=requests(needs=(PROGRESS_TOKEN,)),
         check=_token_type,
     ),
     Rule(
@@ -326,7 +326,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         FLOW,
         "No two requests that are in progress at the same time have the same progress token.",
-        on=each(Connection),
+        on=each(Connection, needs=(PROGRESS_TOKEN,)),
         check=_unique,
     ),
     Rule(
@@ -336,7 +336,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         FLOW,
         "Each progress notification of a request has a greater value than the one before.",
-        on=each(Connection),
+        on=each(Connection, needs=(PROGRESS_METHOD,)),
         check=_rises,
     ),
     Rule(
@@ -356,7 +356,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "Progress is reported only for a token that a request has brought.",
-        on=each(Trace),
+        on=each(Trace, needs=(PROGRESS_METHOD,)),
         check=_unknown_token,
     ),
     Rule(
@@ -366,7 +366,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         NOTES,
         "After its answer a request has no more progress.",
-        on=each(Connection),
+        on=each(Connection, needs=(PROGRESS_METHOD,)),
         check=_after_completion,
     ),
     Rule(
@@ -376,7 +376,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         NOTES,
         "Progress is reported at a bounded rate.",
-        on=each(Connection),
+        on=each(Connection, needs=(PROGRESS_METHOD,)),
         check=_flood,
     ),
     Rule(
@@ -386,7 +386,7 @@ PROGRESS: Final[tuple[Rule, ...]] = (
         ALL,
         BEHAVIOR,
         "The token 0 and the empty token are tokens like any other.",
-        on=each(Connection),
+        on=each(Connection, needs=(PROGRESS_METHOD,)),
         check=_falsy_is_silent,
     ),
 )

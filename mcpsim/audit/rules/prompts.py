@@ -127,7 +127,7 @@ PROMPTS: Final[tuple[Rule, ...]] = (
         ALL,
         _at("implementation-considerations"),
         "A server does not give a prompt without the arguments that it requires.",
-        on=each(Connection),
+        on=each(Connection, needs=("prompts/list", "prompts/get")),
         check=_validated,
     ),
     Rule(
@@ -137,7 +137,7 @@ PROMPTS: Final[tuple[Rule, ...]] = (
         ALL,
         _at("prompt"),
         "A client gives the arguments of a prompt that are marked as required.",
-        on=each(Connection),
+        on=each(Connection, needs=("prompts/list", "prompts/get")),
         check=_given,
     ),
     Rule(

@@ -217,7 +217,7 @@ RESOURCE_ERRORS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "server/resources#error-handling"},
         "A resource that does not exist is answered by the error -32602.",
-        on=each(Connection),
+        on=each(Connection, needs=("resources/read", "error")),
         check=_modern_code,
     ),
     Rule(
@@ -247,7 +247,7 @@ RESOURCE_ERRORS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "server/resources#error-handling"},
         "A resource that does not exist is not answered by an empty list of contents.",
-        on=each(Connection),
+        on=each(Connection, needs=("resources/read",)),
         check=_empty,
     ),
     Rule(
@@ -257,7 +257,7 @@ RESOURCE_ERRORS: Final[tuple[Rule, ...]] = (
         ALL,
         _at("security-considerations"),
         "A server validates the URIs that it is asked for.",
-        on=each(Connection),
+        on=each(Connection, needs=("resources/read",)),
         check=_unvalidated,
     ),
     Rule(
@@ -267,7 +267,7 @@ RESOURCE_ERRORS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "server/resources#security-considerations"},
         "A server gives nothing for a file path that leads out of what it serves.",
-        on=each(Connection),
+        on=each(Connection, needs=("resources/read",)),
         check=_traversal,
     ),
 )

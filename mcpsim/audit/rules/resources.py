@@ -158,7 +158,7 @@ RESOURCES: Final[tuple[Rule, ...]] = (
         ALL,
         _at("reading-resources"),
         "A client asks for a resource by a URI.",
-        on=each(Connection),
+        on=each(Connection, among=tuple(sorted(READING))),
         check=_requested,
     ),
     Rule(

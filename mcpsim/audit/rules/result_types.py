@@ -161,7 +161,7 @@ RESULT_TYPES: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": TYPES},
         "A client takes a result without `resultType` as complete.",
-        on=each(Connection),
+        on=each(Connection, needs=("requestState",)),
         check=_retries,
     ),
 )

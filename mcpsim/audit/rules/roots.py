@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Connection, Item, Session
-from mcpsim.audit.questions import ASKING, Json, answers, mapping, sequence
+from mcpsim.audit.questions import ASKING, HOLDING, Json, answers, mapping, sequence
 from mcpsim.audit.rule import ALL, LEGACY, MUST, NOTE, SHOULD, Found, Rule, calls, each
 from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
@@ -163,7 +163,7 @@ ROOTS: Final[tuple[Rule, ...]] = (
         ALL,
         _ROOT,
         "The uri of a root begins with file://.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_are_files,
     ),
     Rule(
@@ -173,7 +173,7 @@ ROOTS: Final[tuple[Rule, ...]] = (
         ALL,
         _SECURITY,
         "A client checks the URIs of its roots for steps upwards.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_lead_nowhere_else,
     ),
     Rule(
@@ -183,7 +183,7 @@ ROOTS: Final[tuple[Rule, ...]] = (
         ALL,
         _ROOT,
         "No two roots have the same uri.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_are_unique,
     ),
     Rule(
@@ -213,7 +213,7 @@ ROOTS: Final[tuple[Rule, ...]] = (
         ALL,
         _SECURITY,
         "A server keeps to the roots of the client.",
-        on=each(Connection),
+        on=each(Connection, among=(METHOD, "inputResponses")),
         check=_respected,
     ),
 )

@@ -8,6 +8,7 @@ from typing import Any, Final
 from mcpsim.audit.model import Call
 from mcpsim.audit.questions import (
     ASKING,
+    HOLDING,
     Answer,
     Json,
     Question,
@@ -205,7 +206,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("tools-in-sampling"),
         "A server brings tools to sampling only where the client has declared sampling.tools.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_tools_declared,
     ),
     Rule(
@@ -215,7 +216,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("tools-in-sampling"),
         "A client that serves sampling with tools has declared sampling.tools.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_tools_served_declared,
     ),
     Rule(
@@ -225,7 +226,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("capabilities"),
         "A server asks for context only where the client has declared sampling.context.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_context_declared,
     ),
     Rule(
@@ -235,7 +236,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("capabilities"),
         "A server does without includeContext thisServer and allServers.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_context_avoided,
     ),
     Rule(
@@ -245,7 +246,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         ALL,
         sampling_page("messages"),
         "A message of sampling has the role user or assistant, and content.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_role_and_content,
     ),
     Rule(
@@ -255,7 +256,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         ALL,
         sampling_page("capability-priorities"),
         "The priorities of model preferences go from 0 to 1.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_priorities,
     ),
     Rule(
@@ -265,7 +266,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("tool-result-messages"),
         "A message with tool results holds nothing else.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_results_alone,
     ),
     Rule(
@@ -275,7 +276,7 @@ SAMPLING: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("tool-use-and-result-balance"),
         "The message after tool uses answers each of them, and nothing else.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_uses_answered,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcpsim.audit.model import Call
-from mcpsim.audit.questions import ASKERS, ASKING, mapping, sequence
+from mcpsim.audit.questions import ASKERS, ASKING, HOLDING, mapping, sequence
 from mcpsim.audit.rule import LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
 from mcpsim.audit.rules.sampling import (
     METHOD,
@@ -120,7 +120,7 @@ SAMPLING_ANSWERS: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("tool-choice-modes"),
         "A model uses a tool where it must, and none where it must not.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_choice_kept,
     ),
     Rule(
@@ -130,7 +130,7 @@ SAMPLING_ANSWERS: Final[tuple[Rule, ...]] = (
         WITH_TOOLS,
         sampling_page("sampling-with-tools"),
         "A model uses the tools that the request brings, and says so.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_offered,
     ),
     Rule(
@@ -140,7 +140,7 @@ SAMPLING_ANSWERS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "client/sampling#sampling-parameters"},
         "An answer has no more tokens than maxTokens.",
-        on=calls(*ASKING),
+        on=calls(*ASKING, among=HOLDING),
         check=_max_tokens_kept,
     ),
     Rule(
@@ -160,7 +160,7 @@ SAMPLING_ANSWERS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "client/sampling#security-considerations"},
         "A client checks the messages of a sampling request before it serves it.",
-        on=calls(*ASKERS),
+        on=calls(*ASKERS, among=HOLDING),
         check=_messages_checked,
     ),
 )

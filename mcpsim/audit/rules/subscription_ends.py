@@ -185,7 +185,7 @@ SUBSCRIPTION_ENDS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/patterns/cancellation"},
         "A server that ends a subscription says so by `notifications/cancelled`.",
-        on=each(Connection),
+        on=each(Connection, needs=("subscriptions/listen",)),
         check=_ended_without_notice,
     ),
     Rule(
@@ -195,7 +195,7 @@ SUBSCRIPTION_ENDS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/patterns/subscriptions#graceful-closure"},
         "A server that ends a subscription answers its request with a result.",
-        on=each(Connection),
+        on=each(Connection, needs=("subscriptions/listen",)),
         check=_ended_without_result,
     ),
     Rule(
@@ -205,7 +205,7 @@ SUBSCRIPTION_ENDS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/patterns/subscriptions#graceful-closure"},
         "After a restart of its server a client opens its subscriptions again.",
-        on=each(Connection),
+        on=each(Connection, needs=("subscriptions/listen",)),
         check=_not_opened_again,
     ),
 )

@@ -278,6 +278,6 @@ def task_rule(
         TASKS_REVISIONS,
         {"legacy": f"{page}#{anchor}"},
         sentence,
-        on=each(Connection),
+        on=each(Connection, among=("task", GET, RESULT, LIST, CANCEL)),
         check=in_book(check),
     )

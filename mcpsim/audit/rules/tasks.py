@@ -221,7 +221,14 @@ def _rule(
     level: Level = MUST,
 ) -> Rule:
     return Rule(
-        id, level, bound, TASKS_REVISIONS, {"legacy": f"{PAGE}#{anchor}"}, sentence, each(Connection), check
+        id,
+        level,
+        bound,
+        TASKS_REVISIONS,
+        {"legacy": f"{PAGE}#{anchor}"},
+        sentence,
+        each(Connection, needs=("tools/list", CALL)),
+        check,
     )
 
 

@@ -246,7 +246,7 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         ALL,
         _ERRORS,
         "A call of a tool that does not exist is answered by a protocol error, and not by a tool error.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/call",)),
         check=_unknown_tool,
     ),
     Rule(
@@ -256,7 +256,7 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         ARGUMENT_FAULT_IS_TOOL_ERROR,
         _ERRORS,
         "Arguments that do not fit are a tool error, which the model can read.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/call", "error")),
         check=_argument_fault_as_error,
     ),
     Rule(
@@ -266,7 +266,7 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": "server/tools#tool", "legacy": "server/tools#tool"},
         "The arguments of a call fit the input schema that the server listed.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list", "tools/call")),
         check=_arguments_fit,
     ),
     Rule(
@@ -276,7 +276,7 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         ALL,
         _SECURITY,
         "A server validates the arguments of a call before it carries it out.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list", "tools/call")),
         check=_validated,
     ),
     Rule(
@@ -286,7 +286,7 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         TOOL_NAME_RULES_REVISIONS,
         {"modern": "server/tools#tool-names", "legacy": "server/tools#tool-names"},
         "The names of tools are case-sensitive.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list", "tools/call")),
         check=_case,
     ),
     Rule(

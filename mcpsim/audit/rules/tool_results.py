@@ -113,7 +113,7 @@ TOOL_RESULTS: Final[tuple[Rule, ...]] = (
         STRUCTURED_CONTENT_REVISIONS,
         {"modern": "server/tools#output-schema", "legacy": "server/tools#output-schema"},
         "A tool with an output schema returns structured content that conforms to it.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list", "tools/call")),
         check=_conforms,
     ),
     Rule(

@@ -208,7 +208,7 @@ TOOLS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{_PAGE}#capabilities"},
         "Tools come in the same order as long as the set of tools is the same.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list",)),
         check=_order,
     ),
     Rule(
@@ -238,7 +238,7 @@ TOOLS: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": "basic/index#schema-validation", "legacy": "basic/index#schema-validation"},
         "The schemas of a tool are valid in the dialect that they name, or in 2020-12.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list",)),
         check=_valid,
     ),
     Rule(
@@ -248,7 +248,7 @@ TOOLS: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": "basic/index#ref-resolution", "legacy": f"{_PAGE}#tool"},
         "The schemas of a tool refer to nothing outside of themselves.",
-        on=each(Connection),
+        on=each(Connection, needs=("tools/list",)),
         check=_self_contained,
     ),
 )

@@ -104,7 +104,7 @@ TRACE_CONTEXT: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/index#meta"},
         "`traceparent`, `tracestate` and `baggage` in `_meta` have the formats of the W3C.",
-        on=messages(),
+        on=messages(among=tuple(key for key, _ in _FORMATS)),
         check=_formats,
     ),
 )

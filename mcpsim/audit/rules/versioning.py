@@ -273,7 +273,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": NEGOTIATION_PAGE},
         "An unsupported version is refused with -32022.",
-        on=each(Connection),
+        on=each(Connection, needs=("error",)),
         check=_refuses_otherwise,
     ),
     Rule(
@@ -294,7 +294,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": NEGOTIATION_PAGE},
         "After -32022 a client takes a version that both support, or tells its user.",
-        on=each(Connection),
+        on=each(Connection, needs=("error",)),
         check=_repeats,
     ),
     Rule(
@@ -304,7 +304,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "server/discover"},
         "Every modern server has server/discover.",
-        on=each(Connection),
+        on=each(Connection, needs=("error", DISCOVER)),
         check=_discovers,
     ),
     Rule(
@@ -334,7 +334,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": FALLBACK},
         "A server without legacy versions names those that it has, in any error to initialize.",
-        on=each(Connection, "initialize", any_era=True),
+        on=each(Connection, needs=("initialize",), any_era=True),
         check=_names_its_versions,
     ),
     Rule(
@@ -344,7 +344,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": FALLBACK},
         "A client finds out once which era a server is of.",
-        on=each(Connection),
+        on=each(Connection, needs=("error", DISCOVER)),
         check=_remembers,
     ),
 )
