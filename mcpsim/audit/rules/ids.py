@@ -143,8 +143,8 @@ def _clash(item: Item, before: Call) -> Found:
         if given_up.event == BROKEN and given_up.sender == "server" and before.request.value == item.value:
             return Found(
                 item,
-                f"{sentence} Its stream broke off in row {given_up.index}, and what was lost with it is asked "
-                "for again with a new id.",
+                f"{sentence} Its stream broke off in row {given_up.index}, and what was lost with it is "
+                "asked for again with a new id.",
                 hint=_HINT,
             )
         return Found(
