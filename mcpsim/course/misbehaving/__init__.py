@@ -24,6 +24,7 @@ from mcpsim.course.misbehaving.entries import ENTRIES
 from mcpsim.course.misbehaving.features import FEATURES
 from mcpsim.course.misbehaving.gateways import GATEWAYS
 from mcpsim.course.misbehaving.http import HTTP
+from mcpsim.course.misbehaving.http_checks import HTTP_CHECKS
 from mcpsim.course.misbehaving.lifecycle import LIFECYCLE
 from mcpsim.course.misbehaving.lines import LINES
 from mcpsim.course.misbehaving.messages import MESSAGES
@@ -37,7 +38,7 @@ from mcpsim.course.misbehaving.tasks import TASKS
 TOPICS: Final[Mapping[str, tuple[Misbehaviour, ...]]] = {
     "messages": (*MESSAGES, *LINES),
     "beginning and end": (*LIFECYCLE, *DECLARING, *STOPPING),
-    "HTTP": HTTP,
+    "HTTP": (*HTTP, *HTTP_CHECKS),
     "progress, cancellation, subscriptions, logs": PATTERNS,
     "questions to the client": (*ASKING, *DEPRECATED),
     "tools, resources, prompts, completion": (*FEATURES, *ENTRIES),
