@@ -140,15 +140,22 @@ _ANNOTATIONS: Final = frozenset({"examples", "$comment", "deprecated", "readOnly
 
 def _no_secrets(call: Call) -> Iterator[Found]:
     for question, schema in _forms(call):
-        for name in mapping(schema.get("properties")):
-            if _SECRET.search(_CAMEL.sub("_", name[:_LONGEST_NAME]).replace("-", "_").replace(" ", "_")):
+        for name, field in mapping(schema.get("properties")).items():
+            plain = _CAMEL.sub("_", name[:_LONGEST_NAME]).replace("-", "_").replace(" ", "_")
+            if _SECRET.search(plain):
+                sure = _SURELY_SECRET.fullmatch(plain) is not None and _is_free_text(mapping(field))
                 yield Found(
                     question.item,
                     f"{question.name} asks for {show(name)} in a form, by its name a secret. Forms must not "
                     "ask for what gives access; url mode is for that.",
-                    level=NOTE,
+                    level=None if sure else NOTE,
                 )
                 break
+
+
+def _is_free_text(field: Json) -> bool:
+    """Whether a user may write into a field what they like."""
+    return field.get("type") == "string" and not {"enum", "oneOf", "anyOf", "const"} & field.keys()
 
 
 _LONGEST_NAME: Final = 100
@@ -156,6 +163,14 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:pass_?word|passwd|pass_?phrase|pass_?code|pwd|pin|secret|api_?key|access_?key|private_?key|token"
     r"|credentials?|cvv|cvc|card_?number|credit_?card|otp|seed_?phrase)$",
+    re.IGNORECASE,
+)
+
+#: Names of what the page itself gives as examples. A field of such a name holds nothing else.
+_SURELY_SECRET: Final = re.compile(
+    r"(?:(?:your|user|account|login|admin|root|db|database|current|old|new)_)?"
+    r"(?:password|passwd|passphrase|api_?key|secret_key|client_secret|access_token|private_key"
+    r"|(?:credit_)?card_number|cvv|cvc)",
     re.IGNORECASE,
 )
 

@@ -159,6 +159,10 @@ def _status_check(code: int, status: int, name: str) -> Callable[[Exchange], Ite
     return check
 
 
+#: What a client that speaks both eras asks first, to see whether a server is modern.
+PROBE: Final = "server/discover"
+
+
 def _method_not_found(connection: Connection) -> Iterator[Found]:
     errors = [
         one
@@ -169,16 +173,18 @@ def _method_not_found(connection: Connection) -> Iterator[Found]:
         and one.exchange is not None
         and one.exchange.status not in (None, 404)
     ]
-    if not errors or not speaks_modern(connection):
+    if not errors:
         return
+    sure = speaks_modern(connection)
     known = {call.method for call in connection.calls if call.answer is not None and call.answer.result}
     for one in errors:
         # What it serves at other times is not what it lacks: the code means something else here.
-        if one.method not in known and one.exchange is not None:
+        if one.method not in known and one.exchange is not None and (sure or one.method != PROBE):
             yield Found(
                 one,
                 f"{METHOD_NOT_FOUND} (method not found) came with the HTTP status {one.exchange.status}; it "
-                "must be 404.",
+                f"must be 404.{'' if sure else ' (A server of an earlier revision may do that.)'}",
+                level=None if sure else NOTE,
             )
 
 

@@ -5,6 +5,7 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stream
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -64,21 +65,36 @@ def _not_validated(connection: Connection) -> Iterator[Found]:
 def _other_code(connection: Connection) -> Iterator[Found]:
     refused = list(_wrong(connection, lambda item: _is_other_refusal(item, item.exchange)))
     # Only a server that speaks this revision is bound; an older one may refuse the request for any reason.
-    if not refused or not speaks_modern(connection):
-        return
+    sure = bool(refused) and speaks_modern(connection)
     for answer, why in refused:
+        says_so = _speaks_of_headers(answer)
+        if not sure and not says_so:
+            continue
+        certain = says_so or answer.code == DRAFT_HEADER_MISMATCH
         yield Found(
             answer,
-            f"The server refused this request with {answer.code}, probably for its headers; the code for "
-            f"that is {HEADER_MISMATCH}. {why}",
-            level=MUST if answer.code == DRAFT_HEADER_MISMATCH else SHOULD,
+            f"The server refused this request with {answer.code}{'' if certain else ', probably'} for its "
+            f"headers; the code for that is {HEADER_MISMATCH}. {why}",
+            level=MUST if certain else SHOULD,
         )
 
 
 def _is_other_refusal(item: Item, exchange: Exchange | None) -> bool:
     if exchange is None or exchange.status != 400 or item.revision not in MODERN:
         return False
-    return item.code in (DRAFT_HEADER_MISMATCH, INVALID_REQUEST)
+    return item.code in (DRAFT_HEADER_MISMATCH, INVALID_REQUEST) or (
+        item.code is not None and item.code != HEADER_MISMATCH and _speaks_of_headers(item)
+    )
+
+
+#: Headers of this revision alone, and the name of the error.
+_OF_HEADERS: Final = re.compile(r"header.?mismatch|mcp-(?:name|method|param)", re.IGNORECASE)
+
+
+def _speaks_of_headers(item: Item) -> bool:
+    """Whether the text of an error says that it is about the headers of a modern request."""
+    text = getattr(item.message, "message", "")
+    return isinstance(text, str) and _OF_HEADERS.search(text) is not None
 
 
 def _wrongly_refused(call: Call) -> Iterator[Found]:

@@ -146,6 +146,10 @@ def _matches(text: str, uri: str) -> bool:
         return True
 
 
+#: What may be percent-encoded in a URI, and often is not.
+_TO_ENCODE: Final = re.compile(r"[^!-~]")
+
+
 def _unvalidated(connection: Connection) -> Iterator[Found]:
     odd = [(item, uri) for item, uri in _reads(connection) if not is_uri(uri) and _is_filled(item)]
     if not odd:
@@ -158,7 +162,8 @@ def _unvalidated(connection: Connection) -> Iterator[Found]:
                 f"The server gives contents for {show(uri)}, which is no URI. It probably does not validate "
                 "what it is asked for.",
                 hint=f"Refuse it: {INVALID_PARAMS}.",
-                level=SHOULD,
+                # Many write a URI with the letters of its text, and mean the one with these encoded.
+                level=NOTE if is_uri(_TO_ENCODE.sub("-", uri)) else SHOULD,
             )
 
 
