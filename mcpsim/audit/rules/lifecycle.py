@@ -334,7 +334,7 @@ LIFECYCLE: Final[tuple[Rule, ...]] = (
         "client",
         LEGACY,
         _legacy("initialization"),
-        "A client sends nothing but pings before initialize is answered.",
+        "A client requests nothing but pings before initialize is answered.",
         on=each(Session),
         check=_waits_for_result,
     ),
