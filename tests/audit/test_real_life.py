@@ -1,4 +1,8 @@
-"""Faults of real clients and servers, told again as small traces, each with the verdict beside it."""
+"""Faults of real clients and servers, told again as small traces, each with the verdict beside it.
+
+`verdicts.json` is about faults that were reported, and `own.json` about their neighbours: about half of those
+break no rule, and are reported all the same.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,28 @@ from mcpsim.audit import audit
 from tests.audit.try_cases import rows_of
 
 FOLDER = Path(__file__).parent / "real_life"
-VERDICTS = json.loads((FOLDER / "verdicts.json").read_text(encoding="utf-8"))
-LEVELS = {"MUST": {"MUST"}, "MUST NOT": {"MUST"}, "SHOULD": {"SHOULD"}, "MUST (schema)": {"MUST"}}
+VERDICTS = [
+    one
+    for table in ("verdicts.json", "own.json")
+    for one in json.loads((FOLDER / table).read_text(encoding="utf-8"))
+]
+LEVELS = {
+    "MUST": {"MUST"},
+    "MUST NOT": {"MUST"},
+    "SHOULD": {"SHOULD"},
+    "SHOULD NOT": {"SHOULD"},
+    "MUST (schema)": {"MUST"},
+}
 # Statements without such a word, and what the pages say differently, are notes.
 NOTES = {"note"}
 
 
 def test_each_trace_has_a_verdict() -> None:
     assert {path.stem for path in FOLDER.glob("*.jsonl")} == {one["case"] for one in VERDICTS}
+
+
+def test_each_verdict_fits_its_findings() -> None:
+    assert all((one["verdict"] == "legal") == (not one["findings"]) for one in VERDICTS)
 
 
 @pytest.mark.parametrize("one", VERDICTS, ids=[one["case"] for one in VERDICTS])
