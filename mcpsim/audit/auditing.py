@@ -13,10 +13,11 @@ from mcpsim.audit.building import build
 from mcpsim.audit.completeness import gaps
 from mcpsim.audit.engine import Finding, run
 from mcpsim.audit.report import Incomplete, Report, Skipped
-from mcpsim.audit.rule import MUST
+from mcpsim.audit.rule import MUST, NOTE, SHOULD, Level
 from mcpsim.audit.rules import RULES
 from mcpsim.audit.rules.result_types import ABSENT as IN_DOUBT
 from mcpsim.audit.schema import ID as SCHEMA
+from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.recording import Recording
 from mcpsim.recording.exporting import to_numbered_interchange
 from mcpsim.recording.readers import ReadTrace
@@ -124,8 +125,11 @@ def _reported(
     events: tuple[int, ...],
 ) -> Report:
     objects, refused = _objects(rows)
-    trace, bad = build(objects, disturbed=frozenset(disturbed), copies=frozenset(copies))
+    disturbed, copies = frozenset(disturbed), frozenset(copies)
+    trace, bad = build(objects, disturbed=disturbed, copies=copies)
     findings, broken = run(trace, RULES)
+    if any(connection.is_guessed for connection in trace.connections):
+        findings = _in_every_revision(objects, disturbed, copies, findings)
     left_out = [
         *skipped,
         *refused,
@@ -141,6 +145,37 @@ def _reported(
         messages=sum(item.message is not None for item in trace.items),
         events=events,
     )
+
+
+def _in_every_revision(
+    rows: list[tuple[int, Mapping[str, Any]]],
+    disturbed: frozenset[int],
+    copies: frozenset[int],
+    findings: list[Finding],
+) -> list[Finding]:
+    """Where a trace does not show of which legacy revision it is: nobody is accused of what is no breach, or
+    a lesser one, in a revision that it may be."""
+    for revision in LEGACY_REVISIONS[:-1]:
+        if all(one.level == NOTE for one in findings):
+            break
+        other, _ = build(rows, disturbed=disturbed, copies=copies, assumed=revision)
+        levels: dict[tuple[str, str, int], int] = {}
+        for one in run(other, RULES)[0]:
+            key = one.rule, one.party, one.index
+            levels[key] = min(_RANKS.index(one.level), levels.get(key, len(_RANKS)))
+        findings = [_at_most(one, levels.get((one.rule, one.party, one.index), 0)) for one in findings]
+    return findings
+
+
+_RANKS: Final[tuple[Level, ...]] = (NOTE, SHOULD, MUST)
+_DOUBT: Final = " Which revision this is does not show here, and not in each of them it is so."
+
+
+def _at_most(finding: Finding, rank: int) -> Finding:
+    if _RANKS.index(finding.level) <= rank:
+        return finding
+    message = finding.message.removesuffix(_DOUBT) + _DOUBT
+    return replace(finding, level=_RANKS[rank], message=message)
 
 
 def _objects(

@@ -14,13 +14,14 @@ from mcpsim.audit.eras import tell_eras
 from mcpsim.audit.gathering import gather
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Kind, Session, Side, Trace
 from mcpsim.audit.rows import BadRow, body_of, names_of, time_of
+from mcpsim.eras.revisions import LATEST_LEGACY
 from mcpsim.errors import PARSE_ERROR, MalformedMessage
 from mcpsim.messages import Notification, Request, Response
 from mcpsim.messages.checks import from_object
 from mcpsim.messages.meta import PROGRESS_TOKEN, PROTOCOL_VERSION, SUBSCRIPTION_ID
 from mcpsim.messages.reading import read_json
 from mcpsim.recording.interchange import CLOSINGS
-from mcpsim.transports.http import Headers, SseEvent, SseReader
+from mcpsim.transports.http import EVENT_STREAM_TYPE, Headers, SseEvent, SseReader
 
 SESSION_HEADER: Final = "mcp-session-id"
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -39,6 +40,7 @@ def build(
     *,
     disturbed: Collection[int] = (),
     copies: Collection[int] = (),
+    assumed: str = LATEST_LEGACY,
 ) -> tuple[Trace, tuple[Refused, ...]]:
     """Read the rows of a trace.
 
@@ -46,6 +48,7 @@ def build(
         rows: each with its index.
         disturbed: the rows whose frames the transport lost, changed, doubled or put in another order.
         copies: those of them that nobody sent: the transport made them.
+        assumed: the revision of what is legacy, and where nothing shows of which revision.
 
     Returns:
         The trace, and the rows that are not of the form.
@@ -58,7 +61,7 @@ def build(
         except BadRow as error:
             skipped.append(Refused(index, str(error)))
     trace = builder.trace
-    tell_eras(trace)
+    tell_eras(trace, assumed)
     gather(trace)
     return trace, tuple(skipped)
 
@@ -251,13 +254,24 @@ def _unnamed(row: Mapping[str, Any], side: Side, wires: _Wires) -> Exchange | No
     if side == "client":
         return None
     message = row.get("message")
+    last = wires.exchanges.get("")
     if isinstance(message, dict):
         members = cast("dict[str, Any]", message)
         key = key_of("client", members.get("id")) if "method" not in members else None
         call = None if key is None else wires.calls.get(key)
         if call is not None:
             return call.request.exchange
-    return wires.exchanges.get("")
+        if "method" in members and last is not None and _is_done(last):
+            # What a server sends by itself comes on another stream.
+            return None
+    return last
+
+
+def _is_done(exchange: Exchange) -> bool:
+    """Whether everything has come back that belongs to a request."""
+    if exchange.request is None or exchange.http_method == "GET" or not exchange.answers:
+        return False
+    return all(call.answer is not None for call in exchange.calls)
 
 
 def _headers(row: Mapping[str, Any]) -> Headers:
@@ -299,10 +313,17 @@ def _bodies(row: Mapping[str, Any], side: Side, exchange: Exchange | None) -> It
         return
     if exchange is not None and side == "server":
         told = exchange.response_headers.get("content-type")
-        if exchange.is_stream or sse_id is not None or (told is None and raw.startswith(_SSE_FIELDS)):
+        is_stream = exchange.is_stream or sse_id is not None or _says_stream(row)
+        if is_stream or (told is None and raw.startswith(_SSE_FIELDS)):
             yield from _events(raw, sse_id)
             return
     yield _read_raw(raw, raw, sse_id)
+
+
+def _says_stream(row: Mapping[str, Any]) -> bool:
+    """Whether the head of a row by itself says that a stream begins."""
+    said = _headers(row).get("content-type") or ""
+    return said.split(";")[0].strip().lower() == EVENT_STREAM_TYPE
 
 
 def _read_raw(data: bytes, raw: bytes, sse_id: str | None) -> Body:
@@ -527,7 +548,9 @@ def _session_of(item: Item, exchange: Exchange | None, wires: _Wires) -> Session
     if exchange is None:
         return wires.sessions.get("")
     first = exchange.request
-    if first is not None and first is not item and first.session is not None:
-        return first.session
     named = exchange.headers.get(SESSION_HEADER)
+    # A stream of GET may be older than the session, as in the transport of the first revision.
+    begins = exchange.http_method == "GET" and not named
+    if first is not None and first is not item and first.session is not None and not begins:
+        return first.session
     return wires.sessions.get(named) if named else wires.sessions.get("")

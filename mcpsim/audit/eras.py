@@ -34,10 +34,15 @@ _MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UN
 Told = tuple[Era, str]
 
 
-def tell_eras(trace: Trace) -> None:
-    """Fill in `era`, `revision` and `phase` of each item."""
+def tell_eras(trace: Trace, assumed: str = LATEST_LEGACY) -> None:
+    """Fill in `era`, `revision` and `phase` of each item.
+
+    Args:
+        trace: what was read.
+        assumed: the revision of what is legacy, and where nothing shows of which revision.
+    """
     for connection in trace.connections:
-        _tell(connection)
+        _tell(connection, assumed)
 
 
 def session_revision(session: Session) -> str:
@@ -49,8 +54,11 @@ def session_revision(session: Session) -> str:
     return proposed if proposed in LEGACY_REVISIONS else LATEST_LEGACY
 
 
-def _tell(connection: Connection) -> None:
+def _tell(connection: Connection, assumed: str) -> None:
     spoken = _by_default(connection)
+    if spoken is None:
+        connection.is_guessed = True
+        spoken = "legacy", assumed
     seen: set[Session] = set()
     connection.began_late = _began_late(connection)
     for item in connection.items:
@@ -69,9 +77,9 @@ def _tell(connection: Connection) -> None:
         item.phase = "operation" if known else "initializing"
 
 
-def _by_default(connection: Connection) -> Told:
+def _by_default(connection: Connection) -> Told | None:
     """What a message is that nothing tells anything about: what the connection speaks where it speaks one era
-    only; legacy where there is nothing to go by, for a modern request has its metadata."""
+    only. None where there is nothing to go by: then it is legacy, for a modern request has its metadata."""
     modern = legacy = False
     declared: set[str] = set()
     for item in connection.items:
@@ -91,7 +99,7 @@ def _by_default(connection: Connection) -> Told:
         return "modern", declared.pop() if unknown else LATEST_MODERN
     if connection.sessions:
         return "legacy", session_revision(connection.sessions[0])
-    return "legacy", LATEST_LEGACY
+    return None
 
 
 def _told(item: Item, spoken: Told) -> Told | None:

@@ -366,6 +366,8 @@ class Connection:
         closed: the first event that closed it on stdio, or None.
         began_late: the first message answers something that is not there: the trace was cut off at its
             beginning, and what would stand before it is not missing.
+        is_guessed: nothing shows of which legacy revision it is.
+        worked_out: see `mcpsim.audit.once`.
     """
 
     key: str
@@ -382,6 +384,8 @@ class Connection:
     subscriptions: list[Subscription] = field(default_factory=list["Subscription"])
     closed: Item | None = None
     began_late: bool = False
+    is_guessed: bool = False
+    worked_out: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     @property
     def era(self) -> Era | None:

@@ -114,6 +114,9 @@ def _strays(connection: Connection) -> Iterator[Named]:
     """The answers that answer nothing, and the rule that each breaks."""
     if not any(_is_stray(item) for item in connection.items):
         return
+    if len({item.sender for item in connection.items if item.message is not None}) < 2:
+        # A trace of one side alone does not show what it answers.
+        return
     heard: dict[Side, _Heard] = {"client": _Heard(), "server": _Heard()}
     whole = _is_whole(connection)
     for place, item in enumerate(connection.items):

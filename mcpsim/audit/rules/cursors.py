@@ -168,7 +168,9 @@ def _asked(
     if cursor is None or scope.unclear or call.request.disturbed:
         return None
     first = scope.firsts.get(method)
-    certain = call.era == "legacy" and call.request.session is not None
+    session = call.request.session
+    # A trace of one side alone has no answers, and nothing that gave out a cursor.
+    certain = call.era == "legacy" and session is not None and session.initialize.answer is not None
 
     def be(kind: Kind, like: str = "", how: str = "") -> Foreign:
         return Foreign(call, cursor, kind, like, how, certain, began, first)

@@ -110,7 +110,11 @@ def is_meant_as_message(item: Item) -> bool:
         kind = (exchange.headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
         return exchange.http_method == "POST" and kind == JSON_TYPE and not is_registration(item)
     first = exchange.request
-    kind = (exchange.response_headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
+    said = exchange.response_headers.get("content-type")
+    if said is None and item.raw is not None and not item.raw.lstrip().startswith((b"{", b"[")):
+        # Some text, of which nothing says that it is JSON.
+        return False
+    kind = (said or JSON_TYPE).split(";")[0].strip().lower()
     taken = (exchange.status or 200) < 300 and kind == JSON_TYPE
     return taken and (first is None or first.message is not None)
 

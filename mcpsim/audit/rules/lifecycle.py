@@ -33,6 +33,16 @@ SILENCE_MS: Final = 30_000
 MANY_PINGS: Final = 20
 PINGS_WITHIN_MS: Final = 10_000
 
+#: What a server sends of its own accord to those that know of it by its capabilities.
+_CHANGES: Final = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+    }
+)
+
 PAGE: Final = "basic/lifecycle"
 
 
@@ -98,8 +108,17 @@ def _looks_cut_off(first: Item) -> bool:
         return True
     if first.connection.sessions:
         return False
+    if any(one.sender == "server" and _needs_a_session(one) for one in first.connection.items):
+        return True
     # Clients count their requests, mostly from 0 or 1.
     return first.kind == "notification" or (isinstance(first.id, int) and first.id > FIRST_IDS)
+
+
+def _needs_a_session(item: Item) -> bool:
+    """Whether a server sends what it sends only to a client that has told it what it can do."""
+    if item.kind == "request":
+        return item.method != PING
+    return item.kind == "notification" and item.method in _CHANGES
 
 
 def _waits_for_result(session: Session) -> Iterator[Found]:

@@ -207,6 +207,8 @@ def _proposes_its_own(connection: Connection) -> Iterator[Found]:
                 "Declare that version in the _meta of every request, or propose an earlier one.",
                 level=NOTE,
             )
+        if _was_closed(connection, session):
+            before = None
         if before is not None and before[0] == before[1] != proposed:
             yield Found(
                 request,
@@ -233,10 +235,18 @@ def _proposes_its_latest(session: Session) -> Iterator[Found]:
         )
 
 
+def _was_closed(connection: Connection, session: Session) -> bool:
+    """Whether the connection was closed before: then this is another one, of the same name."""
+    closed = connection.closed
+    return closed is not None and closed.index < session.initialize.request.index
+
+
 def _leaves(connection: Connection) -> Iterator[Found]:
     before: tuple[str, str] | None = None
     for session in connection.sessions:
         proposed, answered = _proposed(session), _answered(session)
+        if _was_closed(connection, session):
+            before = None
         if before is not None and not connection.is_http and before[0] == proposed:
             yield Found(
                 session.initialize.request,

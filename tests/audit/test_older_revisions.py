@@ -1,0 +1,784 @@
+"""Whole sessions of the older revisions, conformant and a little unusual: the audit must not accuse anybody.
+
+Each revision over each of its transports, with every feature that it has, in the shapes of its own pages and
+schema: what came with a later revision is missing, and what a later one took away is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from mcpsim.audit import audit
+
+Row = dict[str, Any]
+#: What a server sends for a request that is running, and so in its stream.
+RELATED = {"notifications/progress", "roots/list", "sampling/createMessage", "elicitation/create"}
+JSON_AND_EVENTS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+EVENTS = {"Content-Type": "text/event-stream"}
+PNG = "iVBORw0KGgo="
+
+
+def request(id: str | int, method: str, params: Mapping[str, Any] | None = None) -> Row:
+    """A request."""
+    said: Row = {"jsonrpc": "2.0", "id": id, "method": method}
+    return said if params is None else {**said, "params": dict(params)}
+
+
+def notice(method: str, params: Mapping[str, Any] | None = None) -> Row:
+    """A notification."""
+    said: Row = {"jsonrpc": "2.0", "method": method}
+    return said if params is None else {**said, "params": dict(params)}
+
+
+def result(id: str | int, **members: Any) -> Row:
+    """A result."""
+    return {"jsonrpc": "2.0", "id": id, "result": members}
+
+
+def error(id: str | int, code: int, message: str, data: Any = None) -> Row:
+    """An error."""
+    said: Row = {"code": code, "message": message}
+    return {"jsonrpc": "2.0", "id": id, "error": said if data is None else {**said, "data": data}}
+
+
+Said = tuple[str, Any]
+
+
+def client(*messages: Any) -> list[Said]:
+    """What a client says."""
+    return [("client", one) for one in messages]
+
+
+def server(*messages: Any) -> list[Said]:
+    """What a server says."""
+    return [("server", one) for one in messages]
+
+
+def handshake(
+    revision: str,
+    client_capabilities: Mapping[str, Any],
+    server_capabilities: Mapping[str, Any],
+    *,
+    proposed: str = "",
+    more: Mapping[str, Any] | None = None,
+) -> list[Said]:
+    """The three messages of it."""
+    return [
+        *client(
+            request(
+                0,
+                "initialize",
+                {
+                    "protocolVersion": proposed or revision,
+                    "capabilities": dict(client_capabilities),
+                    "clientInfo": {"name": "harbour-client", "version": "0.3"},
+                },
+            )
+        ),
+        *server(
+            result(
+                0,
+                protocolVersion=revision,
+                capabilities=dict(server_capabilities),
+                serverInfo={"name": "harbour-server", "version": "0.9", **(more or {})},
+                instructions="Ask for tides by port.",
+            )
+        ),
+        *client(notice("notifications/initialized")),
+    ]
+
+
+def resources(uri: str) -> list[Said]:
+    """Lists, templates, reading, subscribing, an update, and one that is not there."""
+    return [
+        *client(request("r1", "resources/list")),
+        *server(
+            result(
+                "r1",
+                resources=[
+                    {"uri": uri, "name": "berths", "mimeType": "text/csv", "size": 12},
+                    {
+                        "uri": "harbour:///charts/north",
+                        "name": "north",
+                        "annotations": {"audience": ["user"], "priority": 0.5},
+                    },
+                ],
+                nextCursor="2",
+            )
+        ),
+        *client(request("r2", "resources/list", {"cursor": "2"})),
+        *server(result("r2", resources=[])),
+        *client(request("r3", "resources/templates/list", {})),
+        *server(
+            result(
+                "r3", resourceTemplates=[{"uriTemplate": "harbour:///tides/{port}{?day}", "name": "tides"}]
+            )
+        ),
+        *client(request("r4", "resources/read", {"uri": uri})),
+        *server(
+            result(
+                "r4",
+                contents=[
+                    {"uri": uri, "text": "a,b\n1,2\n"},
+                    {"uri": f"{uri}/icon", "mimeType": "image/png", "blob": PNG},
+                ],
+            )
+        ),
+        *client(request("r5", "resources/subscribe", {"uri": uri})),
+        *server(result("r5")),
+        *server(notice("notifications/resources/updated", {"uri": uri})),
+        *client(request("r6", "resources/read", {"uri": uri})),
+        *server(result("r6", contents=[{"uri": uri, "text": "a,b\n1,3\n"}])),
+        *client(request("r7", "resources/unsubscribe", {"uri": uri})),
+        *server(result("r7")),
+        *client(request("r8", "resources/read", {"uri": "harbour:///nowhere"})),
+        *server(error("r8", -32002, "Resource not found", {"uri": "harbour:///nowhere"})),
+        *server(notice("notifications/resources/list_changed")),
+    ]
+
+
+def prompts() -> list[Said]:
+    """A list, a prompt with all kinds of content that there always were, and the errors."""
+    return [
+        *client(request(31, "prompts/list")),
+        *server(
+            result(
+                31,
+                prompts=[
+                    {"name": "report", "arguments": [{"name": "port", "required": True}, {"name": "day"}]},
+                    {"name": "plain", "description": ""},
+                ],
+            )
+        ),
+        *client(request(32, "prompts/get", {"name": "report", "arguments": {"port": "north"}})),
+        *server(
+            result(
+                32,
+                description="A report.",
+                messages=[
+                    {"role": "user", "content": {"type": "text", "text": "Report on north."}},
+                    {
+                        "role": "user",
+                        "content": {
+                            "type": "image",
+                            "data": PNG,
+                            "mimeType": "image/png",
+                            "annotations": {"priority": 1},
+                        },
+                    },
+                    {
+                        "role": "assistant",
+                        "content": {
+                            "type": "resource",
+                            "resource": {
+                                "uri": "harbour:///charts/north",
+                                "mimeType": "text/plain",
+                                "text": "chart",
+                            },
+                        },
+                    },
+                ],
+            )
+        ),
+        *client(request(33, "prompts/get", {"name": "nothing"})),
+        *server(error(33, -32602, "Unknown prompt: nothing")),
+        *server(notice("notifications/prompts/list_changed")),
+    ]
+
+
+def logs() -> list[Said]:
+    """Log messages before a level was set and after, and a level that there is not."""
+    return [
+        *server(notice("notifications/message", {"level": "debug", "logger": "tides", "data": "ready"})),
+        *client(request(41, "logging/setLevel", {"level": "warning"})),
+        *server(result(41)),
+        *server(notice("notifications/message", {"level": "alert", "data": {"gauge": "north", "mm": 7}})),
+        *server(notice("notifications/message", {"level": "warning", "data": ["low", 3]})),
+    ]
+
+
+def tools(call: str = "text") -> list[Said]:
+    """A list without anything that came later, calls, tool errors, and protocol errors."""
+    return [
+        *client(request(51, "tools/list", {"_meta": {"progressToken": 7}})),
+        *server(
+            result(
+                51,
+                tools=[
+                    {"name": "tide", "inputSchema": {"type": "object", "properties": {"port": {}}}},
+                    {
+                        "name": "harbour master: call!",
+                        "description": "Calls the harbour master.",
+                        "inputSchema": {
+                            "$schema": "http://json-schema.org/draft-07/schema#",
+                            "type": "object",
+                            "definitions": {"hour": {"type": "integer", "minimum": 0}},
+                            "properties": {
+                                "from": {"$ref": "#/definitions/hour"},
+                                "pair": {"type": "array", "items": [{"type": "string"}, {"type": "number"}]},
+                            },
+                            "required": ["from"],
+                        },
+                    },
+                ],
+            )
+        ),
+        *client(request(52, "tools/call", {"name": "tide", "arguments": {"port": "north"}})),
+        *server(result(52, content=[{"type": "text", "text": "2.4 m"}])),
+        *client(request(53, "tools/call", {"name": "tide"})),
+        *server(result(53, content=[{"type": "text", "text": "Which port?"}], isError=True)),
+        *client(request(54, "tools/call", {"name": "harbour master: call!", "arguments": {"from": -1}})),
+        *server(error(54, -32602, "Invalid arguments: from must be at least 0")),
+        *client(request(55, "tools/call", {"name": "ebb", "arguments": {}})),
+        *server(error(55, -32602, "Unknown tool: ebb")),
+        *client(request(56, "tools/call", {"name": "tide", "arguments": {"port": "chart"}})),
+        *server(
+            result(
+                56,
+                content=[
+                    {"type": "image", "data": PNG, "mimeType": "image/png"},
+                    {"type": "resource", "resource": {"uri": "harbour:///charts/north", "blob": PNG}},
+                ],
+                isError=False,
+            )
+        ),
+        *server(notice("notifications/tools/list_changed")),
+        *client(request(57, "tools/list")),
+        *server(result(57, tools=[])),
+    ]
+
+
+def progress(*, words: bool) -> list[Said]:
+    """A call with progress of fractions, and one that is cancelled while the answer is under way."""
+    said = {"message": "Halfway"} if words else {}
+    return [
+        *client(
+            request(61, "tools/call", {"name": "tide", "arguments": {}, "_meta": {"progressToken": "t"}})
+        ),
+        *server(notice("notifications/progress", {"progressToken": "t", "progress": 0.25, **said})),
+        *server(notice("notifications/progress", {"progressToken": "t", "progress": 0.5, "total": 1.5})),
+        *server(result(61, content=[])),
+        *client(request(62, "tools/call", {"name": "tide", "arguments": {}})),
+        *client(notice("notifications/cancelled", {"requestId": 62})),
+        *server(result(62, content=[{"type": "text", "text": "2.1 m"}])),
+        *client(request(63, "tools/call", {"name": "tide", "arguments": {"port": "south"}})),
+        *client(notice("notifications/cancelled", {"requestId": 63, "reason": "The user left."})),
+        *client(notice("notifications/cancelled", {"requestId": 62})),
+    ]
+
+
+def pings() -> list[Said]:
+    """Both ways; the same id on both sides."""
+    return [
+        *client(request("p", "ping")),
+        *server(request("p", "ping")),
+        *client(result("p")),
+        *server(result("p")),
+    ]
+
+
+def questions() -> list[Said]:
+    """Roots and sampling, asked while a call runs, granted and refused."""
+    return [
+        *client(request(71, "tools/call", {"name": "tide", "arguments": {"port": "west"}})),
+        *server(request(1, "roots/list")),
+        *client(
+            result(
+                1, roots=[{"uri": "file:///srv/harbour", "name": "harbour"}, {"uri": "file:///C:/charts/"}]
+            )
+        ),
+        *server(
+            request(
+                2,
+                "sampling/createMessage",
+                {
+                    "messages": [
+                        {"role": "user", "content": {"type": "text", "text": "How high is it?"}},
+                        {
+                            "role": "user",
+                            "content": {"type": "image", "data": PNG, "mimeType": "image/png"},
+                        },
+                    ],
+                    "modelPreferences": {
+                        "hints": [{"name": "small"}, {}],
+                        "costPriority": 0,
+                        "speedPriority": 1,
+                        "intelligencePriority": 0.5,
+                    },
+                    "systemPrompt": "Be brief.",
+                    "includeContext": "thisServer",
+                    "temperature": 0.2,
+                    "maxTokens": 20,
+                    "stopSequences": ["."],
+                    "metadata": {"vendor": {"x": 1}},
+                },
+            )
+        ),
+        *client(
+            result(
+                2,
+                role="assistant",
+                content={"type": "text", "text": "High."},
+                model="small-1",
+                stopReason="stop_sequence",
+            )
+        ),
+        *server(
+            request(
+                3,
+                "sampling/createMessage",
+                {
+                    "messages": [{"role": "user", "content": {"type": "text", "text": "And low?"}}],
+                    "maxTokens": 20,
+                },
+            )
+        ),
+        *client(error(3, -1, "User rejected sampling request")),
+        *server(result(71, content=[{"type": "text", "text": "high"}])),
+        *client(notice("notifications/roots/list_changed")),
+        *server(request(4, "roots/list", {})),
+        *client(result(4, roots=[])),
+    ]
+
+
+def completions(*, context: bool) -> list[Said]:
+    """Of a prompt's argument and of a template's variable."""
+    known = {"context": {"arguments": {"port": "north"}}} if context else {}
+    return [
+        *client(
+            request(
+                81,
+                "completion/complete",
+                {
+                    "ref": {"type": "ref/prompt", "name": "report"},
+                    "argument": {"name": "port", "value": ""},
+                    **known,
+                },
+            )
+        ),
+        *server(
+            result(81, completion={"values": ["north", "south"], "total": 4, "hasMore": True}),
+        ),
+        *client(
+            request(
+                82,
+                "completion/complete",
+                {
+                    "ref": {"type": "ref/resource", "uri": "harbour:///tides/{port}{?day}"},
+                    "argument": {"name": "day", "value": "x"},
+                },
+            )
+        ),
+        *server(result(82, completion={"values": []})),
+    ]
+
+
+CLIENT_2024: Row = {"roots": {"listChanged": True}, "sampling": {}, "experimental": {"harbour": {"x": 1}}}
+SERVER_2024: Row = {
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "tools": {"listChanged": True},
+    "experimental": {"harbour": {}},
+}
+SERVER_2025: Row = {**SERVER_2024, "completions": {}}
+
+
+def session_2024_11_05(*, proposed: str = "") -> list[Said]:
+    """All of the first revision: completions without a capability, tools without annotations."""
+    return [
+        *handshake("2024-11-05", CLIENT_2024, SERVER_2024, proposed=proposed),
+        *pings(),
+        *resources("harbour:///berths"),
+        *prompts(),
+        *logs(),
+        *tools(),
+        *progress(words=False),
+        *questions(),
+        *completions(context=False),
+    ]
+
+
+AUDIO = {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}
+
+
+def session_2025_03_26(*, proposed: str = "") -> list[Said]:
+    """All of the second one: annotations of tools, audio, words in progress, and batches."""
+    return [
+        *handshake("2025-03-26", CLIENT_2024, SERVER_2025, proposed=proposed),
+        *pings(),
+        *resources("harbour:///berths"),
+        *prompts(),
+        *logs(),
+        *tools(),
+        *progress(words=True),
+        *questions(),
+        *completions(context=False),
+        *server(notice("notifications/tools/list_changed")),
+        *client(request(91, "tools/list")),
+        *server(
+            result(
+                91,
+                tools=[
+                    {
+                        "name": "horn",
+                        "inputSchema": {"type": "object"},
+                        "annotations": {
+                            "title": "Horn",
+                            "readOnlyHint": False,
+                            "destructiveHint": False,
+                            "idempotentHint": True,
+                            "openWorldHint": True,
+                        },
+                    }
+                ],
+            )
+        ),
+        *client(request(92, "tools/call", {"name": "horn"})),
+        *server(result(92, content=[AUDIO])),
+        *client(request(93, "prompts/get", {"name": "plain"})),
+        *server(result(93, messages=[{"role": "user", "content": AUDIO}])),
+    ]
+
+
+def batches() -> list[Said]:
+    """Requests, notifications and responses in arrays, answered in an array, in two, or one by one."""
+    return [
+        *client(
+            [
+                request(101, "ping"),
+                request(102, "tools/call", {"name": "horn", "_meta": {"progressToken": 102}}),
+                notice("notifications/roots/list_changed"),
+            ]
+        ),
+        *server(
+            [
+                notice("notifications/progress", {"progressToken": 102, "progress": 1}),
+                request(103, "roots/list"),
+                request(104, "ping"),
+            ]
+        ),
+        *client([result(104), result(103, roots=[])]),
+        *server([result(102, content=[]), result(101)]),
+        *client([request(105, "ping"), request(106, "ping")]),
+        *server(result(106)),
+        *server([result(105)]),
+        *client([request(107, "nope")]),
+        *server([error(107, -32601, "Method not found")]),
+        *client([notice("notifications/roots/list_changed")]),
+    ]
+
+
+TITLED = {"title": "Horn of the harbour", "_meta": {"harbour.example/colour": "red", "plain": 1}}
+
+
+def session_2025_06_18(*, proposed: str = "") -> list[Said]:
+    """All of the third one: titles, structured content, links, elicitation, completions with context."""
+    numbers = {"type": "object", "properties": {"metres": {"type": "number"}}, "required": ["metres"]}
+    form = {
+        "type": "object",
+        "properties": {
+            "port": {"type": "string", "enum": ["n", "s"], "enumNames": ["North", "South"]},
+            "mail": {"type": "string", "format": "email", "title": "Mail", "maxLength": 80},
+            "day": {"type": "string", "format": "date"},
+            "berths": {"type": "integer", "minimum": 1, "maximum": 9},
+            "metres": {"type": "number"},
+            "night": {"type": "boolean", "default": False},
+        },
+        "required": ["port"],
+    }
+    return [
+        *handshake(
+            "2025-06-18",
+            {**CLIENT_2024, "elicitation": {}},
+            SERVER_2025,
+            proposed=proposed,
+            more={"title": "Harbour"},
+        ),
+        *pings(),
+        *resources("harbour:///berths"),
+        *prompts(),
+        *logs(),
+        *tools(),
+        *progress(words=True),
+        *questions(),
+        *completions(context=True),
+        *server(notice("notifications/tools/list_changed")),
+        *client(request(91, "tools/list")),
+        *server(
+            result(
+                91,
+                tools=[
+                    {
+                        "name": "horn",
+                        "inputSchema": {"type": "object"},
+                        "outputSchema": numbers,
+                        "annotations": {"readOnlyHint": True},
+                        **TITLED,
+                    }
+                ],
+                _meta={"harbour.example/page": 1},
+            )
+        ),
+        *client(request(92, "tools/call", {"name": "horn"})),
+        *server(
+            request(
+                94,
+                "elicitation/create",
+                {"message": "Which port?", "requestedSchema": form},
+            )
+        ),
+        *client(
+            result(94, action="accept", content={"port": "n", "berths": 2, "metres": 2.5, "night": True})
+        ),
+        *server(request(95, "elicitation/create", {"message": "Sure?", "requestedSchema": form})),
+        *client(result(95, action="decline")),
+        *server(
+            request(
+                96,
+                "elicitation/create",
+                {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}},
+            )
+        ),
+        *client(result(96, action="cancel")),
+        *server(
+            result(
+                92,
+                content=[
+                    {"type": "text", "text": '{"metres": 2.5}', "_meta": {}},
+                    {
+                        "type": "resource_link",
+                        "uri": "harbour:///charts/north",
+                        "name": "north",
+                        "title": "North",
+                    },
+                    {**AUDIO, "annotations": {"lastModified": "2025-05-03T10:00:00Z"}},
+                ],
+                structuredContent={"metres": 2.5},
+            )
+        ),
+    ]
+
+
+SESSIONS: Mapping[str, Callable[[], list[Said]]] = {
+    "2024-11-05": session_2024_11_05,
+    "2025-03-26": session_2025_03_26,
+    "2025-06-18": session_2025_06_18,
+}
+
+
+# --- On the wire ----------------------------------------------------------------------------------
+
+
+def stdio(said: Sequence[Said]) -> list[Row]:
+    """Lines on stdin and stdout, with something on stderr, and the end."""
+    rows: list[Row] = [
+        {"from": side, "t_ms": 10.0 * number, "message": message}
+        for number, (side, message) in enumerate(said)
+    ]
+    last = 10.0 * len(rows)
+    return [
+        *rows,
+        {"from": "server", "t_ms": last, "channel": "stderr", "raw": "Error: no gauge in the east\n"},
+        {"from": "client", "t_ms": last + 10, "event": "stdin_closed"},
+        {"from": "server", "t_ms": last + 20, "event": "stdout_closed"},
+    ]
+
+
+def _members(message: Any) -> list[Row]:
+    return message if isinstance(message, list) else [message]
+
+
+def streamable(
+    said: Sequence[Said],
+    *,
+    header: str = "",
+    session: str = "",
+    events: bool = True,
+    deleted: bool = True,
+) -> list[Row]:
+    """Streamable HTTP: what answers a POST comes in its response, the rest on the stream of a GET.
+
+    Args:
+        header: the version header after initialize; none where it is empty.
+        session: the session id, if there is one.
+        events: whether the requests of a call are answered by streams; otherwise by JSON, and what the server
+            asks comes on the stream of the GET.
+        deleted: whether the client ends the session.
+    """
+    rows: list[Row] = []
+    later: Row = {}
+    place: dict[Any, str] = {}
+    waiting: dict[str, set[Any]] = {}
+    opened: set[str] = set()
+    asked: dict[Any, str] = {}
+
+    def row(side: str, exchange: str, **more: Any) -> None:
+        rows.append(
+            {"from": side, "t_ms": 10.0 * len(rows), "transport": "http", "exchange": exchange, **more}
+        )
+
+    listening = ""
+    for number, (side, message) in enumerate(said):
+        exchange = f"x{number}"
+        members = _members(message)
+        if side == "client":
+            row("client", exchange, headers={**JSON_AND_EVENTS, **later}, message=message)
+            ids = {one["id"] for one in members if "method" in one and "id" in one}
+            if not ids:
+                row("server", exchange, status=202, headers={})
+            else:
+                waiting[exchange] = ids
+                place.update(dict.fromkeys(ids, exchange))
+            if members[0].get("method") == "notifications/initialized":
+                listening = f"g{number}"
+                row(
+                    "client",
+                    listening,
+                    http_method="GET",
+                    headers={"Accept": "text/event-stream", **later},
+                )
+            continue
+        answers = {one["id"] for one in members if "method" not in one}
+        if answers:
+            exchange = place[next(iter(answers))]
+            waiting[exchange] -= answers
+            whole = not waiting[exchange]
+            if exchange in opened or not whole or events:
+                opened.add(exchange)
+                row("server", exchange, status=200, headers=EVENTS, message=message)
+                if whole:
+                    row("server", exchange, event="response_stream_closed")
+            else:
+                headers = {"Content-Type": "application/json"}
+                if 0 in answers and session:
+                    headers["Mcp-Session-Id"] = session
+                row("server", exchange, status=200, headers=headers, message=message)
+            if 0 in answers:
+                if session:
+                    rows[-1 if not events else -2]["headers"] = {
+                        **rows[-1 if not events else -2]["headers"],
+                        "Mcp-Session-Id": session,
+                    }
+                    later["Mcp-Session-Id"] = session
+                if header:
+                    later["MCP-Protocol-Version"] = header
+            continue
+        running = [one for one in waiting if waiting[one]]
+        related = any(one.get("method") in RELATED for one in members) and running
+        if related and not events:
+            # What answers by JSON has no place for progress: that belongs in the stream of its request.
+            members = [one for one in members if one.get("method") != "notifications/progress"]
+            if not members:
+                continue
+            message = members if isinstance(message, list) else members[0]
+        if related and events:
+            opened.add(running[-1])
+            row("server", running[-1], status=200, headers=EVENTS, message=message)
+        else:
+            row("server", listening, status=200, headers=EVENTS, message=message)
+    del asked
+    row("client", listening, event="client_aborted", by="client")
+    if session and deleted:
+        row("client", "bye", http_method="DELETE", headers=dict(later))
+        row("server", "bye", status=405, headers={"Allow": "GET, POST"})
+    return rows
+
+
+def http_and_sse(
+    said: Sequence[Said], *, probed: bool = False, named: bool = True, raw: bool = True
+) -> list[Row]:
+    """The HTTP transport of the first revision: one stream for all that the server says, POST for the client.
+
+    Args:
+        probed: whether the client tried Streamable HTTP before.
+        named: whether the messages of the server come as the text of events.
+        raw: whether the trace shows the event that names the endpoint.
+    """
+    rows: list[Row] = []
+
+    def row(side: str, exchange: str, **more: Any) -> None:
+        rows.append(
+            {"from": side, "t_ms": 10.0 * len(rows), "transport": "http", "exchange": exchange, **more}
+        )
+
+    if probed:
+        row("client", "try", headers=JSON_AND_EVENTS, message=said[0][1])
+        row("server", "try", status=405, headers={"Content-Type": "text/plain"}, raw="Method Not Allowed")
+    row("client", "sse", http_method="GET", headers={"Accept": "text/event-stream"})
+    if raw:
+        row(
+            "server",
+            "sse",
+            status=200,
+            headers=EVENTS,
+            raw="event: endpoint\ndata: /messages?session_id=5f0c\n\n",
+        )
+    for number, (side, message) in enumerate(said):
+        if side == "client":
+            row("client", f"x{number}", headers={"Content-Type": "application/json"}, message=message)
+            row("server", f"x{number}", status=202, headers={"Content-Type": "text/plain"}, raw="Accepted")
+        elif named:
+            row(
+                "server",
+                "sse",
+                status=200,
+                headers=EVENTS,
+                raw=f"event: message\ndata: {json.dumps(message)}\n\n",
+            )
+        else:
+            row("server", "sse", status=200, headers=EVENTS, message=message)
+    row("client", "sse", event="client_aborted", by="client")
+    return rows
+
+
+def told(rows: Sequence[Row], *, notes: Sequence[str] = ()) -> list[str]:
+    """What the audit accuses somebody of, and what it notes beside what may be noted."""
+    report = audit(rows)
+    assert report.skipped == ()
+    return [
+        f"{one.level} {one.rule} row {one.index} ({rows[one.index]}): {one.message}"
+        for one in report.findings
+        if one.level != "note"
+    ]
+
+
+TRACES: dict[str, list[Row]] = {}
+for _revision, _session in SESSIONS.items():
+    TRACES[f"{_revision} stdio"] = stdio(_session())
+TRACES["2025-03-26 stdio, batches"] = stdio([*session_2025_03_26(), *batches()])
+TRACES["2024-11-05 stdio, counter-offer"] = stdio(session_2024_11_05(proposed="2025-11-25"))
+TRACES["2025-03-26 stdio, counter-offer"] = stdio(session_2025_03_26(proposed="2025-06-18"))
+TRACES["2025-06-18 stdio, counter-offer"] = stdio(session_2025_06_18(proposed="2099-01-01"))
+TRACES["2024-11-05 HTTP+SSE"] = http_and_sse(session_2024_11_05())
+TRACES["2024-11-05 HTTP+SSE, messages"] = http_and_sse(session_2024_11_05(), named=False)
+TRACES["2024-11-05 HTTP+SSE, endpoint not shown"] = http_and_sse(session_2024_11_05(), raw=False)
+TRACES["2024-11-05 HTTP+SSE, endpoint not shown, messages"] = http_and_sse(
+    session_2024_11_05(), raw=False, named=False
+)
+TRACES["2024-11-05 HTTP+SSE, after a try"] = http_and_sse(
+    session_2024_11_05(proposed="2025-11-25"), probed=True
+)
+TRACES["2025-11-25 HTTP+SSE, after a try with words"] = http_and_sse(session_2025_06_18(), probed=True)
+TRACES["2025-03-26 HTTP+SSE, kept for older clients"] = http_and_sse(session_2025_03_26())
+for _revision, _session, _header in (
+    ("2024-11-05", session_2024_11_05, ""),
+    ("2025-03-26", session_2025_03_26, ""),
+    ("2025-03-26", lambda: [*session_2025_03_26(), *batches()], ""),
+    ("2025-06-18", session_2025_06_18, "2025-06-18"),
+):
+    for _events in (True, False):
+        for _id in ("", "5f0c-77aa-01b2-9d3e"):
+            _said = _session()
+            TRACES[f"{_revision} Streamable HTTP, {len(_said)}, {_events}, {_id}"] = streamable(
+                _said, header=_header, session=_id, events=_events
+            )
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_nobody_is_accused(name: str) -> None:
+    assert told(TRACES[name]) == []
