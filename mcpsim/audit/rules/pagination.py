@@ -239,10 +239,11 @@ def _ends(walk: Walk) -> Iterator[Found]:
 
 def _null(item: Item) -> Iterator[Found]:
     if "nextCursor" in item.result and item.result["nextCursor"] is None:
+        page = "; the pagination page speaks of values that are not null" if item.era == "modern" else ""
         yield Found(
             item,
-            "nextCursor is null. The schema has a string there, or nothing; the pagination page speaks of "
-            "values that are not null. Clients that read strictly refuse the page.",
+            f"nextCursor is null. The schema has a string there, or nothing{page}. Clients that read strictly "
+            "refuse the page.",
             hint="Leave nextCursor out on the last page.",
         )
 

@@ -72,11 +72,14 @@ def _text_copy(item: Item) -> Iterator[Found]:
             hint="Older clients read only the text.",
         )
     elif not any(_is_json_of(text, value) for text in texts) and not _is_wrapped(texts, value):
+        example = ", and the example for an array in server/tools#output-schema has a sentence"
+        is_modern = item.era == "modern"
         yield Found(
             item,
             "None of the text blocks is the JSON of structuredContent. server/tools#structured-content says "
-            "that one should be, and the example for an array in server/tools#output-schema has a sentence.",
-            level=NOTE,
+            f"that one should be{example if is_modern else ''}.",
+            hint="Older clients read only the text.",
+            level=NOTE if is_modern else None,
         )
 
 
@@ -97,8 +100,9 @@ def _is_wrapped(texts: list[str], value: Any) -> bool:
 
 
 def _is_json_of(text: str, value: Any) -> bool:
+    """Whether a text is the JSON of a value; also where it is too long to be read."""
     if len(text) > DEFAULT_LIMITS.max_bytes:
-        return False
+        return True
     try:
         return bool(json.loads(text) == value)
     except (ValueError, RecursionError):
