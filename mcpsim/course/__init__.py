@@ -1,6 +1,7 @@
 """What the lessons and exercises use: sample servers, stories, ways to show a run, checks."""
 
 from mcpsim.course.archive import recorded
+from mcpsim.course.benches import bench
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.servers import basket_shop, help_desk, old_desk, picky_desk
 from mcpsim.course.showing import phase_table, show, side_by_side
@@ -13,6 +14,7 @@ __all__ = [
     "Headers",
     "Story",
     "basket_shop",
+    "bench",
     "help_desk",
     "old_desk",
     "phase_table",
