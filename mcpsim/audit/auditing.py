@@ -17,13 +17,11 @@ from mcpsim.audit.rule import MUST, NOTE, SHOULD, Level
 from mcpsim.audit.rules import RULES
 from mcpsim.audit.rules.result_types import ABSENT as IN_DOUBT
 from mcpsim.audit.schema import ID as SCHEMA
+from mcpsim.audit.wire import Wire
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.recording import Recording
 from mcpsim.recording.exporting import to_numbered_interchange
 from mcpsim.recording.readers import ReadTrace
-
-#: What travels longer than this was held back: whoever sent it did not mean it to come so late.
-HELD_BACK_US: Final = 2_000_000
 
 
 def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report:
@@ -58,8 +56,7 @@ def _of_recording(recording: Recording) -> Report:
     seen: list[int] = []
     disturbed: set[int] = set()
     copies: set[int] = set()
-    doubled = {frame.copy_of for frame in recording.frames if frame.copy_of}
-    latest: dict[tuple[str, int, int], int] = {}
+    wire = Wire.of(recording.frames)
     by_number = {frame.number: frame for frame in recording.frames}
     for index, (seen_at, row) in enumerate(to_numbered_interchange(recording.events)):
         event = recording.events[seen_at]
@@ -68,20 +65,11 @@ def _of_recording(recording: Recording) -> Report:
         # A step of its own has the moment when a message left, and not the one when it arrived.
         seen.append(seen_at if frame is None else frame.index)
         if frame is None:
+            if wire.broke(event):
+                disturbed.add(index)
             continue
-        lane = frame.sender, frame.connection, frame.exchange
-        overtaken = row["from"] == "server" and frame.number < latest.get(lane, 0)
-        latest[lane] = max(frame.number, latest.get(lane, 0))
-        changed = frame.arrived_data != frame.data
-        held = frame.arrived_us is not None and frame.arrived_us - frame.sent_us >= HELD_BACK_US
-        if (
-            held
-            or frame.fate != "delivered"
-            or changed
-            or frame.copy_of
-            or overtaken
-            or frame.number in doubled
-        ):
+        # What a server sent is seen when it arrives.
+        if wire.disturbed(frame, may_overtake=row["from"] == "server"):
             disturbed.add(index)
         if frame.copy_of:
             copies.add(index)

@@ -201,6 +201,7 @@ class _Builder:
             params=EMPTY,
             meta=EMPTY,
             result=EMPTY,
+            disturbed=index in self._disturbed,
             event=name,
         )
         self.trace.items.append(item)

@@ -98,7 +98,10 @@ def _state_unchanged(trace: Trace) -> Iterator[Found]:
     for one in presented:
         asked = retried(one.call)
         given = None if asked is None else _state_given(asked)
-        if given is None or one.state == given or (one.givers and not one.own):
+        if asked is None or given is None or one.state == given or (one.givers and not one.own):
+            continue
+        # Of requests that were under way at the same time, no answer is the latest one.
+        if any(giver.answer is not None and giver.answer.index > asked.request.index for giver in one.own):
             continue
         # A server that goes on with it, while another retry brings what was given: this may be the retry of a
         # request that the trace lacks.

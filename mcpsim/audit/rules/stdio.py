@@ -281,6 +281,9 @@ def _exits(connection: Connection) -> Iterator[Found]:
         if item.event == "stdin_closed" and item.sender == "client":
             closed = closed or item
             continue
+        if item.sender == "client" and item.disturbed:
+            # What was held back on the way holds back the end of stdin as well.
+            return
         if closed is None or closed.at_ms is None or item.sender != "server" or item.at_ms is None:
             continue
         if item.at_ms - closed.at_ms > EXIT_MS:
