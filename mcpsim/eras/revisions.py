@@ -185,3 +185,9 @@ TASKS_REVISIONS: Final = frozenset({LATEST_LEGACY})
 # https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#operation
 # https://modelcontextprotocol.io/specification/2025-03-26/basic/lifecycle#operation
 OPERATION_IS_DEMANDED: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_06_18
+
+# Where the text says that whoever stops waiting cancels, and that what comes on stderr need not be an error.
+# https://modelcontextprotocol.io/specification/2025-03-26/basic/lifecycle#timeouts
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
+TIMEOUT_CANCELS_REVISIONS: Final = _SINCE_2025_03_26
+STDERR_REVISIONS: Final = _SINCE_2025_11_25

@@ -18,6 +18,7 @@ from mcpsim.audit.rule import (
     each,
 )
 from mcpsim.audit.words import show
+from mcpsim.eras.revisions import TIMEOUT_CANCELS_REVISIONS
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -328,6 +329,7 @@ def _cancels_what_it_leaves(connection: Connection) -> Iterator[Found]:
                     item,
                     f"The client has waited too long for {show(call.method)}, and does not cancel it.",
                     "Send notifications/cancelled with the id of the request.",
+                    level=None if call.revision in TIMEOUT_CANCELS_REVISIONS else NOTE,
                 )
 
 

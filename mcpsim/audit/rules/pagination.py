@@ -242,8 +242,8 @@ def _null(item: Item) -> Iterator[Found]:
         page = "; the pagination page speaks of values that are not null" if item.era == "modern" else ""
         yield Found(
             item,
-            f"nextCursor is null. The schema has a string there, or nothing{page}. Clients that read strictly "
-            "refuse the page.",
+            f"nextCursor is null. The schema has a string there, or nothing{page}. Clients that read "
+            "strictly refuse the page.",
             hint="Leave nextCursor out on the last page.",
         )
 

@@ -11,7 +11,7 @@ from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, notifications
 from mcpsim.audit.rules.envelopes import is_json, is_utf_8
 from mcpsim.audit.words import show
-from mcpsim.eras.revisions import Era
+from mcpsim.eras.revisions import STDERR_REVISIONS, Era
 
 LEGACY_PAGE: Final = "basic/transports#stdio"
 PAGE: Final = "basic/transports/stdio"
@@ -175,6 +175,7 @@ def _calm(connection: Connection) -> Iterator[Found]:
                 "answer; "
                 "probably it takes stderr for an error.",
                 "Show or keep what comes on stderr, and wait for the answer.",
+                level=None if item.revision in STDERR_REVISIONS else NOTE,
             )
         before = item
 
