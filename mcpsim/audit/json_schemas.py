@@ -17,6 +17,9 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 from pydantic_core import from_json, to_json
 
+from mcpsim.audit.model import Connection
+from mcpsim.audit.once import once
+
 MAX_PARTS: Final = 5_000
 MAX_DEPTH: Final = 50
 MAX_STEPS: Final = 20_000
@@ -130,6 +133,12 @@ class Schemas:
             return _Asked(text, refused, refused)
         self._different.add(text)
         return _Asked(text, _fault_of_text(text), _bounded_of_text(text))
+
+
+@once
+def schemas_of(_: Connection) -> Schemas:
+    """What judges the schemas of a connection, for all rules."""
+    return Schemas()
 
 
 class _Asked(NamedTuple):

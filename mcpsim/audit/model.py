@@ -406,7 +406,9 @@ class Trace:
     Attributes:
         items: in order.
         connections: in order of appearance.
+        worked_out: see `mcpsim.audit.once`.
     """
 
     items: list[Item] = field(default_factory=list["Item"])
     connections: list[Connection] = field(default_factory=list["Connection"])
+    worked_out: dict[Any, Any] = field(default_factory=dict[Any, Any])

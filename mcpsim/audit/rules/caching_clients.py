@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mcpsim.audit.gathering import LISTS
 from mcpsim.audit.model import Call, Connection, Item
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each
 from mcpsim.audit.rules.caching_keys import changed_by, is_retry, key_of, subject_of, ttl_of
 from mcpsim.audit.words import show
@@ -88,7 +89,12 @@ _SHORTEST_MS: Final = 1_000
 _TOLERANCE: Final = 0.02
 
 
-def _fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
+@once
+def _fetches(connection: Connection) -> tuple[tuple[str, Item, _Fetched], ...]:
+    return tuple((what, item, replace(one)) for what, item, one in _find_fetches(connection))
+
+
+def _find_fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
     """Says where a client fetches again what is fresh ("early"), just when it gets stale ("on time"), or at
     the same interval again and again ("steady")."""
     if connection.client in INTERMEDIARIES or not any(call.method in CACHEABLE for call in connection.calls):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Item
+from mcpsim.recording.importing import MAX_TIME_MS
 from mcpsim.utilities.caching import LISTS_OF, READ, RESOURCE_UPDATED, RETRY_MEMBERS
 
 #: What of a result is not the same for everybody, although the result is.
@@ -41,7 +42,8 @@ def ttl_of(item: Item) -> float:
     ttl_ms: Any = item.result.get("ttlMs")
     if isinstance(ttl_ms, bool) or not isinstance(ttl_ms, int | float):
         return 0
-    return max(ttl_ms, 0)
+    # A whole number of JSON may be beyond what a double holds.
+    return min(max(ttl_ms, 0), MAX_TIME_MS)
 
 
 def fresh_until(item: Item) -> float | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
-from mcpsim.audit.model import Item
+from mcpsim.audit.model import Item, Side
 from mcpsim.audit.rule import (
     ALL,
     LEGACY,
@@ -194,17 +195,18 @@ _NEVER: Final[Mapping[str, str]] = {
 }
 
 
-def _is_there(item: Item) -> bool:
-    row = method_row(item.method, item.revision)
+@lru_cache(maxsize=512)
+def _is_there(method: str, revision: str, sender: Side) -> bool:
+    row = method_row(method, revision)
     if row is None or row.kind == "input request":
         return False
-    return row.direction in ("both", _DIRECTIONS[item.sender])
+    return row.direction in ("both", _DIRECTIONS[sender])
 
 
 def _in_session(item: Item) -> Iterator[Found]:
     if not _is_sent(item) or item.method not in _KNOWN or item.session is None:
         return
-    if not _is_there(item):
+    if not _is_there(item.method, item.revision, item.sender):
         yield Found(
             item,
             f"The session speaks {item.revision}; there a {item.sender} has no {show(item.method)} to send.",
@@ -213,17 +215,15 @@ def _in_session(item: Item) -> Iterator[Found]:
         )
 
 
-def _modern_method(item: Item) -> Iterator[Found]:
-    if not _is_sent(item) or item.method not in _KNOWN or _is_there(item):
-        return
+def _modern_method(item: Item) -> Sequence[Found]:
+    if not _is_sent(item) or item.method not in _KNOWN:
+        return ()
+    if _is_there(item.method, item.revision, item.sender):
+        return ()
     if item.kind == "request" and item.sender == "server":
-        return  # A server sends no requests at all; another rule says so.
-    yield Found(
-        item,
-        f"{item.revision} has no {show(item.method)} for a {item.sender} to send.",
-        _INSTEAD.get(item.method, ""),
-        party=item.party,
-    )
+        return ()  # A server sends no requests at all; another rule says so.
+    text = f"{item.revision} has no {show(item.method)} for a {item.sender} to send."
+    return [Found(item, text, _INSTEAD.get(item.method, ""), party=item.party)]
 
 
 def _never_was(item: Item) -> Iterator[Found]:

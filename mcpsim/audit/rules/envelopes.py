@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.audit.model import Connection, Item
+from mcpsim.audit.once import once
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 from mcpsim.messages.meta import SERVER_INFO
@@ -150,6 +151,7 @@ def shows_modern(item: Item) -> bool:
     )
 
 
+@once
 def speaks_modern(connection: Connection) -> bool:
     """Whether the server of a connection shows anywhere that it speaks a modern revision.
 

@@ -29,6 +29,7 @@ from mcpsim.audit.rules.http_common import (
     is_resumption,
     shows_head,
 )
+from mcpsim.audit.rules.cancellation import is_task
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS, Era
 from mcpsim.messages import ErrorResponse
@@ -92,7 +93,8 @@ def _misplaced_change(item: Item) -> str:
 
 
 def _unrelated_legacy(item: Item) -> Iterator[Found]:
-    if item.revision not in STREAMABLE:
+    # What belongs to a task may come on any stream.
+    if item.revision not in STREAMABLE or (item.call is not None and is_task(item.call)):
         return
     why = _belongs_elsewhere(item)
     if why:

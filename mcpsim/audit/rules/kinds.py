@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mcpsim.audit.model import Item
@@ -47,10 +47,14 @@ def _long_number(item: Item) -> Iterator[Found]:
         )
 
 
-def _answer_with_fraction(item: Item) -> Iterator[Found]:
+def _answer_with_fraction(item: Item) -> Iterable[Found]:
+    if item.kind not in ("response", "error") or not is_whole_float(members(item.value).get("id")):
+        return ()
+    return _with_fraction(item)
+
+
+def _with_fraction(item: Item) -> Iterator[Found]:
     id = members(item.value).get("id")
-    if item.kind not in ("response", "error") or not is_whole_float(id):
-        return
     if item.call is None or not is_whole_float(members(item.call.request.value).get("id")):
         yield Found(
             item,
@@ -83,11 +87,12 @@ def _notification_with_id(item: Item) -> Iterator[Found]:
         )
 
 
-def _reserved_method(item: Item) -> Iterator[Found]:
-    if item.kind in ("request", "notification") and item.method.startswith(_RESERVED_METHODS):
-        yield Found(
-            item, f"The method {show(item.method)} begins with `rpc.`, which JSON-RPC keeps for itself."
-        )
+def _reserved_method(item: Item) -> Sequence[Found]:
+    if item.kind not in ("request", "notification") or not item.method.startswith(_RESERVED_METHODS):
+        return ()
+    return [
+        Found(item, f"The method {show(item.method)} begins with `rpc.`, which JSON-RPC keeps for itself.")
+    ]
 
 
 KINDS: Final[tuple[Rule, ...]] = (

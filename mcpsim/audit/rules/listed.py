@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Call, Connection, Item, Session, Walk
+from mcpsim.audit.once import once
 from mcpsim.utilities.caching import LISTS_OF
 
 Key = tuple[str | None, Session | None]
@@ -227,6 +228,7 @@ class _Teller:
             self.told.append(listing)
 
 
+@once
 def _teller(connection: Connection, feature: Feature, methods: frozenset[str]) -> _Teller | None:
     walks = (walk for walk in connection.walks if walk.method == feature.method)
     listings = [one for one in (listing_of(feature, walk) for walk in walks) if one is not None]
@@ -237,6 +239,14 @@ def _teller(connection: Connection, feature: Feature, methods: frozenset[str]) -
     for item in connection.items:
         teller.take(item, first_pages)
     return teller
+
+
+# What most rules look at. So one way through a connection is enough for them and for its lists.
+_ASKED: Final[Mapping[str, frozenset[str]]] = {
+    "tools/list": frozenset({"tools/call"}),
+    "resources/list": frozenset({"resources/read"}),
+    "prompts/list": frozenset({"prompts/get"}),
+}
 
 
 def asked(connection: Connection, feature: Feature, *methods: str) -> list[Asked]:
@@ -250,5 +260,5 @@ def asked(connection: Connection, feature: Feature, *methods: str) -> list[Asked
 
 def listings(connection: Connection, feature: Feature) -> list[Listing]:
     """The lists that were told, in order, each linked to the next one that the same client was told."""
-    teller = _teller(connection, feature, frozenset())
+    teller = _teller(connection, feature, _ASKED.get(feature.method, frozenset()))
     return [] if teller is None else teller.told

@@ -5,8 +5,8 @@ they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Level, Rule, calls, each, messages, requests
@@ -19,6 +19,7 @@ from mcpsim.messages.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERS
 
 PAGE: Final = "basic/index#meta"
 _REQUIRED: Final = ((PROTOCOL_VERSION, str, "a string"), (CLIENT_CAPABILITIES, dict, "an object"))
+_NAMED: Final = {"name": "", "version": ""}
 _OWN_KEYS: Final = frozenset({PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES})
 _SHARED: Final = frozenset(
     row.name for row in METHODS if row.revisions - MODERN and row.direction != "to_client"
@@ -187,17 +188,14 @@ def _names_server(connection: Connection) -> Iterator[Found]:
             return
 
 
-def _identity(item: Item) -> Iterator[Found]:
+def _identity(item: Item) -> Sequence[Found]:
     key = CLIENT_INFO if item.kind == "request" else SERVER_INFO
-    if key not in item.meta:
-        return
-    info: Any = members(item.meta[key])
-    wrong = [name for name in ("name", "version") if not isinstance(info.get(name), str)]
-    if wrong:
-        yield Found(
-            item,
-            f"`{key}` is {show(item.meta[key])}; it must be an object with `name` and `version` as strings.",
-        )
+    info = item.meta.get(key, _NAMED)
+    if isinstance(members(info).get("name"), str) and isinstance(members(info).get("version"), str):
+        return ()
+    return [
+        Found(item, f"`{key}` is {show(info)}; it must be an object with `name` and `version` as strings.")
+    ]
 
 
 META: Final[tuple[Rule, ...]] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Item
@@ -82,6 +82,18 @@ def _inside(entry: Any) -> Iterator[Mapping[str, Any]]:
                 yield found
 
 
+def _with_keys(check: Callable[[Item], Iterator[Found]]) -> Callable[[Item], Iterable[Found]]:
+    """A check of messages with other keys than those of the protocol, or with lists of what may have some."""
+
+    def of_item(item: Item) -> Iterable[Found]:
+        body = item.result if item.kind == "response" else item.params
+        if item.meta.keys() <= _DEFINED and LISTS.isdisjoint(body):
+            return ()
+        return check(item)
+
+    return of_item
+
+
 def _form(item: Item) -> Iterator[Found]:
     wrong = [
         key for meta in metas(item) for key in meta if key not in _DEFINED and not is_valid_meta_key(key)
@@ -147,7 +159,7 @@ META_KEYS: Final[tuple[Rule, ...]] = (
         on_both(PAGE),
         "A key of `_meta` has a prefix of labels or none, and a name.",
         on=messages(),
-        check=_form,
+        check=_with_keys(_form),
     ),
     Rule(
         "meta-key-is-not-reserved",
@@ -157,7 +169,7 @@ META_KEYS: Final[tuple[Rule, ...]] = (
         on_both(PAGE),
         "Keys of `_meta` with a prefix of the protocol are those that the protocol or an extension defines.",
         on=messages(),
-        check=_reserved,
+        check=_with_keys(_reserved),
     ),
     Rule(
         "meta-prefix-is-reverse-dns",
@@ -167,6 +179,6 @@ META_KEYS: Final[tuple[Rule, ...]] = (
         on_both(PAGE),
         "The prefix of a key of `_meta` is a domain, written backwards.",
         on=messages(),
-        check=_backwards,
+        check=_with_keys(_backwards),
     ),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Call, Item, Trace
+from mcpsim.audit.once import once
 from mcpsim.audit.questions import ASKERS, RETRYING, Json, answers, asks, mapping, retried, subject
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, results
 from mcpsim.audit.words import show
@@ -48,7 +49,12 @@ def _is_same(one: Call, other: Call) -> bool:
     return one.method == other.method and subject(one) == subject(other)
 
 
-def _presented(trace: Trace) -> Iterator[_Presented]:
+@once
+def _presented(trace: Trace) -> tuple[_Presented, ...]:
+    return tuple(_find_presented(trace))
+
+
+def _find_presented(trace: Trace) -> Iterator[_Presented]:
     given: dict[tuple[str, str], list[Call]] = {}
     brought: dict[tuple[str, str, str, str], Call] = {}
     for item in trace.items:
@@ -93,7 +99,7 @@ def _state_echoed(call: Call) -> Iterator[Found]:
 
 
 def _state_unchanged(trace: Trace) -> Iterator[Found]:
-    presented = tuple(_presented(trace))
+    presented = _presented(trace)
     brought = {one.state for one in presented}
     for one in presented:
         asked = retried(one.call)

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.gathering import LISTS
 from mcpsim.audit.model import Call, Connection, Item, Session, Trace, Walk
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.cursors import Foreign, foreign
 from mcpsim.audit.words import show
@@ -72,8 +73,13 @@ def _level(one: Foreign) -> Level | None:
     return SHOULD if answer is not None and answer.code == INVALID_PARAMS else NOTE
 
 
+@once
+def _foreign(trace: Trace) -> tuple[Foreign, ...]:
+    return tuple(foreign(trace, LISTS))
+
+
 def _opaque(trace: Trace) -> Iterator[Found]:
-    for one in foreign(trace, LISTS):
+    for one in _foreign(trace):
         if one.kind not in ("changed", "invented"):
             continue
         level = _level(one)
@@ -92,7 +98,7 @@ def _opaque(trace: Trace) -> Iterator[Found]:
 
 
 def _across_sessions(trace: Trace) -> Iterator[Found]:
-    for one in foreign(trace, LISTS):
+    for one in _foreign(trace):
         if one.kind == "other session":
             yield Found(
                 one.call.request,
@@ -102,7 +108,7 @@ def _across_sessions(trace: Trace) -> Iterator[Found]:
 
 
 def _of_another_list(trace: Trace) -> Iterator[Found]:
-    for one in foreign(trace, LISTS):
+    for one in _foreign(trace):
         if one.kind == "other list":
             yield Found(
                 one.call.request,
@@ -112,7 +118,7 @@ def _of_another_list(trace: Trace) -> Iterator[Found]:
 
 
 def _missing_is_the_end(trace: Trace) -> Iterator[Found]:
-    for one in foreign(trace, LISTS):
+    for one in _foreign(trace):
         if one.kind == "missing":
             yield Found(
                 one.call.request,
@@ -123,7 +129,7 @@ def _missing_is_the_end(trace: Trace) -> Iterator[Found]:
 
 
 def _refused(trace: Trace) -> Iterator[Found]:
-    for one in foreign(trace, LISTS):
+    for one in _foreign(trace):
         call, answer = one.call, one.call.answer
         sure = one.certain or (one.began and one.kind == "changed")
         if answer is None or not sure or one.kind in ("other list", "other session"):
@@ -265,6 +271,7 @@ class _Open:
 _NO_WORK: Final = frozenset({"initialize", "ping", "server/discover", "subscriptions/listen"}) | LISTS
 
 
+@once
 def _left_open(connection: Connection) -> list[_Open]:
     """The lists of which a page was read and the next one was not, though the client went on."""
     if connection.client in INTERMEDIARIES or not connection.walks:

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side, Trace
+from mcpsim.audit.once import once
 from mcpsim.audit.order import ON_ITS_WAY_MS, burst, hides_requests, is_later_by, is_one_stream, ways
 from mcpsim.audit.rule import (
     ALL,
@@ -89,7 +90,12 @@ class Clash(NamedTuple):
     key: Key
 
 
-def _clashes(connection: Connection) -> Iterator[Clash]:
+@once
+def _clashes(connection: Connection) -> tuple[Clash, ...]:
+    return tuple(_find_clashes(connection))
+
+
+def _find_clashes(connection: Connection) -> Iterator[Clash]:
     latest: dict[Key, Call] = {}
     for call in connection.calls:
         request = call.request
@@ -177,7 +183,12 @@ def _readable(item: Item) -> Iterator[Found]:
         )
 
 
-def _token_uses(connection: Connection) -> Iterator[tuple[Item, Call | None]]:
+@once
+def _token_uses(connection: Connection) -> tuple[tuple[Item, Call | None], ...]:
+    return tuple(_find_token_uses(connection))
+
+
+def _find_token_uses(connection: Connection) -> Iterator[tuple[Item, Call | None]]:
     """Each progress notification, and the last request before it of the other side that has its token."""
     tokens: dict[Key, Call] = {}
     for item in connection.items:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from mcpsim.audit.json_schemas import Misfit, NotJudged, Schemas
+from mcpsim.audit.json_schemas import Misfit, NotJudged, Schemas, schemas_of
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, errors, results
 from mcpsim.audit.rules.listed import TOOLS, Asked, Listing, Questions, asked, is_complete
@@ -134,7 +134,7 @@ def _misfit(schemas: Schemas, one: Asked) -> Misfit | None:
 
 def _argument_fault_as_error(connection: Connection) -> Iterator[Found]:
     listed = {one.call: one for one in asked(connection, TOOLS, "tools/call")}
-    schemas = Schemas()
+    schemas = schemas_of(connection)
     for call in connection.calls:
         if call.method != "tools/call" or call.revision not in ARGUMENT_FAULT_IS_TOOL_ERROR:
             continue
@@ -169,7 +169,7 @@ def _is_well_formed(call: Call) -> bool:
 
 
 def _arguments_fit(connection: Connection) -> Iterator[Found]:
-    schemas = Schemas()
+    schemas = schemas_of(connection)
     for one in asked(connection, TOOLS, "tools/call"):
         misfit = _misfit(schemas, one)
         if misfit is not None:
@@ -184,7 +184,7 @@ def _arguments_fit(connection: Connection) -> Iterator[Found]:
 
 
 def _validated(connection: Connection) -> Iterator[Found]:
-    schemas, questions = Schemas(), Questions(connection)
+    schemas, questions = schemas_of(connection), Questions(connection)
     for one in asked(connection, TOOLS, "tools/call"):
         answer = one.call.answer
         if answer is None or answer.kind != "response" or answer.result.get("isError") is True:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from mcpsim.audit.json_schemas import NotJudged, Schemas
+from mcpsim.audit.json_schemas import NotJudged, Schemas, schemas_of
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Found, Rule, each, results
 from mcpsim.audit.rules.listed import TOOLS, asked, is_complete
@@ -21,7 +21,7 @@ from mcpsim.messages import DEFAULT_LIMITS
 
 
 def _conforms(connection: Connection) -> Iterator[Found]:
-    schemas = Schemas()
+    schemas = schemas_of(connection)
     for one in asked(connection, TOOLS, "tools/call"):
         answer = one.call.answer
         if answer is None or answer.kind != "response" or not is_complete(answer):

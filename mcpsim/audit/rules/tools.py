@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mcpsim.audit.json_schemas import NotJudged, Schemas, references_outside
+from mcpsim.audit.json_schemas import NotJudged, references_outside, schemas_of
 from mcpsim.audit.model import Connection, Item, Walk
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, results
 from mcpsim.audit.rules.listed import TOOLS as LIST
@@ -136,7 +136,7 @@ def _all_schemas(listing: Listing) -> Iterator[tuple[Item, str, str, Mapping[str
 
 
 def _valid(connection: Connection) -> Iterator[Found]:
-    schemas = Schemas()
+    schemas = schemas_of(connection)
     told: set[tuple[str, str, str]] = set()
     for listing in listings(connection, LIST):
         for item, name, member, schema in _all_schemas(listing):

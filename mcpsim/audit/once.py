@@ -1,0 +1,29 @@
+"""What several rules have to work out of the same part of a trace is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from mcpsim.audit.model import Connection, Trace
+
+Part = TypeVar("Part", Connection, Trace)
+Made = TypeVar("Made")
+More = ParamSpec("More")
+
+
+def once(
+    make: Callable[Concatenate[Part, More], Made],
+) -> Callable[Concatenate[Part, More], Made]:
+    """Make a function remember what it makes of a connection or a trace, for as long as that lives.
+
+    What else it takes must be hashable, and nobody may change what it gives.
+    """
+
+    def made(part: Part, *more: More.args, **named: More.kwargs) -> Made:
+        key: Hashable = (make, more)
+        if key not in part.worked_out:
+            part.worked_out[key] = make(part, *more, **named)
+        return part.worked_out[key]
+
+    return made
