@@ -564,10 +564,316 @@ def session_2025_06_18(*, proposed: str = "") -> list[Said]:
     ]
 
 
+WHEN = "2025-12-01T08:00:0{}Z"
+
+
+def task(id: str, status: str, second: int, **more: Any) -> Row:
+    """A task as it is told of."""
+    return {
+        "taskId": id,
+        "status": status,
+        "createdAt": WHEN.format(0),
+        "lastUpdatedAt": WHEN.format(second),
+        "ttl": 60000,
+        **more,
+    }
+
+
+def of_task(id: str) -> Row:
+    """The mark of what belongs to a task."""
+    return {"io.modelcontextprotocol/related-task": {"taskId": id}}
+
+
+def tasks() -> list[Said]:
+    """Of a tool, with a question in between, listed, its end told of; one that is cancelled; one that fails;
+    and one of the client."""
+    form = {"type": "object", "properties": {"port": {"type": "string"}}}
+    return [
+        *client(
+            request(
+                201,
+                "tools/call",
+                {"name": "dredge", "arguments": {}, "task": {"ttl": 90000}, "_meta": {"progressToken": "d"}},
+            )
+        ),
+        *server(
+            result(
+                201,
+                task=task("dredge-5f0c77aa01b29d3e", "working", 0, pollInterval=5),
+                _meta={"io.modelcontextprotocol/model-immediate-response": "It has begun."},
+            )
+        ),
+        *server(
+            notice(
+                "notifications/progress",
+                {"progressToken": "d", "progress": 1, "_meta": of_task("dredge-5f0c77aa01b29d3e")},
+            )
+        ),
+        *client(request(202, "tasks/get", {"taskId": "dredge-5f0c77aa01b29d3e"})),
+        *server(result(202, **task("dredge-5f0c77aa01b29d3e", "input_required", 1, statusMessage="Which?"))),
+        *client(request(203, "tasks/result", {"taskId": "dredge-5f0c77aa01b29d3e"})),
+        *server(
+            request(
+                204,
+                "elicitation/create",
+                {"message": "Which?", "requestedSchema": form, "_meta": of_task("dredge-5f0c77aa01b29d3e")},
+            )
+        ),
+        *client(
+            result(204, action="accept", content={"port": "n"}, _meta=of_task("dredge-5f0c77aa01b29d3e"))
+        ),
+        *client(request(205, "tasks/get", {"taskId": "dredge-5f0c77aa01b29d3e"})),
+        *server(result(205, **task("dredge-5f0c77aa01b29d3e", "working", 2))),
+        *client(request(206, "tasks/list", {})),
+        *server(result(206, tasks=[task("dredge-5f0c77aa01b29d3e", "working", 2)])),
+        *server(notice("notifications/tasks/status", task("dredge-5f0c77aa01b29d3e", "completed", 3))),
+        *server(
+            result(
+                203,
+                content=[{"type": "text", "text": "deep"}],
+                _meta=of_task("dredge-5f0c77aa01b29d3e"),
+            )
+        ),
+        *client(request(207, "tasks/get", {"taskId": "dredge-5f0c77aa01b29d3e"})),
+        *server(result(207, **task("dredge-5f0c77aa01b29d3e", "completed", 3))),
+        *client(request(208, "tasks/cancel", {"taskId": "dredge-5f0c77aa01b29d3e"})),
+        *server(error(208, -32602, "Cannot cancel task: it is completed already")),
+        *client(request(209, "tools/call", {"name": "horn", "arguments": {}, "task": {}})),
+        *server(result(209, task=task("horn-8d1277aa01b29d3e", "working", 4, ttl=None))),
+        *client(request(210, "tasks/cancel", {"taskId": "horn-8d1277aa01b29d3e"})),
+        *server(result(210, **task("horn-8d1277aa01b29d3e", "cancelled", 5, ttl=None))),
+        *client(request(211, "tools/call", {"name": "horn", "task": {"ttl": 10}})),
+        *server(result(211, task=task("horn-41aa77aa01b29d3e", "working", 5))),
+        *client(request(212, "tasks/result", {"taskId": "horn-41aa77aa01b29d3e"})),
+        *server(
+            result(
+                212,
+                content=[{"type": "text", "text": "broken"}],
+                isError=True,
+                _meta=of_task("horn-41aa77aa01b29d3e"),
+            )
+        ),
+        *client(request(213, "tasks/get", {"taskId": "horn-41aa77aa01b29d3e"})),
+        *server(result(213, **task("horn-41aa77aa01b29d3e", "failed", 6, statusMessage="The horn broke."))),
+        *client(request(214, "tasks/get", {"taskId": "nowhere"})),
+        *server(error(214, -32602, "Failed to retrieve task: Task not found")),
+        *client(request(215, "tools/call", {"name": "horn"})),
+        *server(
+            request(
+                1,
+                "sampling/createMessage",
+                {
+                    "messages": [{"role": "user", "content": {"type": "text", "text": "Loud?"}}],
+                    "maxTokens": 5,
+                    "task": {"ttl": 1000},
+                },
+            )
+        ),
+        *client(result(1, task=task("sample-1", "working", 6))),
+        *server(request(2, "tasks/get", {"taskId": "sample-1"})),
+        *client(result(2, **task("sample-1", "completed", 7))),
+        *server(request(3, "tasks/result", {"taskId": "sample-1"})),
+        *client(
+            result(
+                3,
+                role="assistant",
+                content={"type": "text", "text": "Yes."},
+                model="small-1",
+                stopReason="endTurn",
+                _meta=of_task("sample-1"),
+            )
+        ),
+        *server(result(215, content=[])),
+    ]
+
+
+def visits() -> list[Said]:
+    """A URL that is asked for by a request, one by an error, and choices of every kind."""
+    form = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "one": {"type": "string", "enum": ["a", "b"], "default": "a"},
+            "titled": {
+                "type": "string",
+                "oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}],
+            },
+            "many": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 2,
+                "items": {"type": "string", "enum": ["a", "b"]},
+                "default": ["a"],
+            },
+            "titles": {
+                "type": "array",
+                "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]},
+            },
+            "old": {"type": "string", "enum": ["a"], "enumNames": ["A"]},
+            "page": {"type": "string", "format": "uri", "default": "https://harbour.example"},
+            "count": {"type": "integer", "default": 3, "minimum": 0},
+        },
+        "required": ["one"],
+    }
+    visit = {
+        "mode": "url",
+        "elicitationId": "e-550e8400",
+        "url": "https://harbour.example/link?e=550e8400",
+        "message": "Please link your account.",
+    }
+    return [
+        *client(request(221, "tools/call", {"name": "horn"})),
+        *server(request(222, "elicitation/create", visit)),
+        *client(result(222, action="accept")),
+        *server(notice("notifications/elicitation/complete", {"elicitationId": "e-550e8400"})),
+        *server(
+            request(223, "elicitation/create", {"mode": "form", "message": "Which?", "requestedSchema": form})
+        ),
+        *client(
+            result(
+                223,
+                action="accept",
+                content={"one": "a", "titled": "b", "many": ["a", "b"], "titles": ["b"], "count": 0},
+            )
+        ),
+        *server(result(221, content=[])),
+        *client(request(224, "tools/call", {"name": "horn"})),
+        *server(
+            error(
+                224,
+                -32042,
+                "This needs a visit.",
+                {"elicitations": [{**visit, "elicitationId": "e-99", "url": "http://localhost:8080/x"}]},
+            )
+        ),
+        *server(notice("notifications/elicitation/complete", {"elicitationId": "e-99"})),
+        *client(request(225, "tools/call", {"name": "horn"})),
+        *server(result(225, content=[])),
+    ]
+
+
+def sampling_with_tools() -> list[Said]:
+    """A model that uses two tools at once, and then says something."""
+    tool = {"name": "tide", "inputSchema": {"type": "object"}}
+    asked = {"role": "user", "content": {"type": "text", "text": "How high is it north and south?"}}
+    uses = [
+        {"type": "text", "text": "Let me see."},
+        {"type": "tool_use", "id": "u1", "name": "tide", "input": {"port": "n"}},
+        {"type": "tool_use", "id": "u2", "name": "tide", "input": {}},
+    ]
+    answers = [
+        {
+            "type": "tool_result",
+            "toolUseId": "u2",
+            "content": [{"type": "text", "text": "1"}],
+            "isError": True,
+        },
+        {"type": "tool_result", "toolUseId": "u1", "content": [], "structuredContent": {"m": 1}},
+    ]
+    return [
+        *client(request(231, "tools/call", {"name": "horn"})),
+        *server(
+            request(
+                232,
+                "sampling/createMessage",
+                {
+                    "messages": [asked],
+                    "maxTokens": 90,
+                    "tools": [tool],
+                    "toolChoice": {"mode": "required"},
+                },
+            )
+        ),
+        *client(result(232, role="assistant", content=uses, model="m", stopReason="toolUse")),
+        *server(
+            request(
+                233,
+                "sampling/createMessage",
+                {
+                    "messages": [
+                        asked,
+                        {"role": "assistant", "content": uses},
+                        {"role": "user", "content": answers},
+                    ],
+                    "maxTokens": 90,
+                    "tools": [tool],
+                    "toolChoice": {"mode": "none"},
+                },
+            )
+        ),
+        *client(
+            result(
+                233,
+                role="assistant",
+                content=[{"type": "text", "text": "High."}],
+                model="m",
+                stopReason="endTurn",
+            )
+        ),
+        *server(result(231, content=[])),
+    ]
+
+
+def session_2025_11_25(*, proposed: str = "") -> list[Said]:
+    """All of the last one with a handshake: icons, tasks, URLs, choices, sampling with tools."""
+    asks = {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}
+    icon = {"src": "https://harbour.example/i.png", "mimeType": "image/png", "sizes": ["48x48", "any"]}
+    more = {
+        "title": "Harbour",
+        "description": "A harbour.",
+        "websiteUrl": "https://harbour.example",
+        "icons": [icon, {"src": "data:image/png;base64,iVBORw0KGgo=", "theme": "dark"}],
+    }
+    return [
+        *handshake(
+            "2025-11-25",
+            {
+                "roots": {"listChanged": True},
+                "sampling": {"tools": {}, "context": {}},
+                "elicitation": {"form": {}, "url": {}},
+                "tasks": {"list": {}, "cancel": {}, "requests": asks},
+            },
+            {**SERVER_2025, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}},
+            proposed=proposed,
+            more=more,
+        ),
+        *pings(),
+        *resources("harbour:///berths"),
+        *prompts(),
+        *logs(),
+        *progress(words=True),
+        *completions(context=True),
+        *client(request(91, "tools/list")),
+        *server(
+            result(
+                91,
+                tools=[
+                    {
+                        "name": "horn",
+                        "inputSchema": {"type": "object"},
+                        "icons": [icon],
+                        "execution": {"taskSupport": "optional"},
+                    },
+                    {
+                        "name": "dredge",
+                        "inputSchema": {"type": "object"},
+                        "execution": {"taskSupport": "required"},
+                    },
+                    {"name": "A.b-c_9", "inputSchema": {"type": "object", "additionalProperties": False}},
+                ],
+            )
+        ),
+        *visits(),
+        *sampling_with_tools(),
+        *tasks(),
+    ]
+
+
 SESSIONS: Mapping[str, Callable[[], list[Said]]] = {
     "2024-11-05": session_2024_11_05,
     "2025-03-26": session_2025_03_26,
     "2025-06-18": session_2025_06_18,
+    "2025-11-25": session_2025_11_25,
 }
 
 
@@ -615,7 +921,7 @@ def streamable(
     place: dict[Any, str] = {}
     waiting: dict[str, set[Any]] = {}
     opened: set[str] = set()
-    asked: dict[Any, str] = {}
+    polls: set[str] = set()
 
     def row(side: str, exchange: str, **more: Any) -> None:
         rows.append(
@@ -634,6 +940,8 @@ def streamable(
             else:
                 waiting[exchange] = ids
                 place.update(dict.fromkeys(ids, exchange))
+                if members[0]["method"] == "tasks/get":
+                    polls.add(exchange)
             if members[0].get("method") == "notifications/initialized":
                 listening = f"g{number}"
                 row(
@@ -648,25 +956,19 @@ def streamable(
             exchange = place[next(iter(answers))]
             waiting[exchange] -= answers
             whole = not waiting[exchange]
-            if exchange in opened or not whole or events:
+            given = {"Mcp-Session-Id": session} if 0 in answers and session else {}
+            # A client that polls is to be answered plainly.
+            if exchange in opened or not whole or (events and exchange not in polls):
                 opened.add(exchange)
-                row("server", exchange, status=200, headers=EVENTS, message=message)
+                row("server", exchange, status=200, headers={**EVENTS, **given}, message=message)
                 if whole:
                     row("server", exchange, event="response_stream_closed")
             else:
-                headers = {"Content-Type": "application/json"}
-                if 0 in answers and session:
-                    headers["Mcp-Session-Id"] = session
+                headers = {"Content-Type": "application/json", **given}
                 row("server", exchange, status=200, headers=headers, message=message)
-            if 0 in answers:
-                if session:
-                    rows[-1 if not events else -2]["headers"] = {
-                        **rows[-1 if not events else -2]["headers"],
-                        "Mcp-Session-Id": session,
-                    }
-                    later["Mcp-Session-Id"] = session
-                if header:
-                    later["MCP-Protocol-Version"] = header
+            later.update(given)
+            if 0 in answers and header:
+                later["MCP-Protocol-Version"] = header
             continue
         running = [one for one in waiting if waiting[one]]
         related = any(one.get("method") in RELATED for one in members) and running
@@ -681,7 +983,6 @@ def streamable(
             row("server", running[-1], status=200, headers=EVENTS, message=message)
         else:
             row("server", listening, status=200, headers=EVENTS, message=message)
-    del asked
     row("client", listening, event="client_aborted", by="client")
     if session and deleted:
         row("client", "bye", http_method="DELETE", headers=dict(later))
@@ -736,8 +1037,68 @@ def http_and_sse(
     return rows
 
 
-def told(rows: Sequence[Row], *, notes: Sequence[str] = ()) -> list[str]:
-    """What the audit accuses somebody of, and what it notes beside what may be noted."""
+def polled() -> list[Row]:
+    """Two streams, of a POST and of a GET, whose connection ends before their time; both are resumed."""
+    later = {"MCP-Protocol-Version": "2025-11-25", "MCP-Session-Id": "5f0c-77aa"}
+    rows: list[Row] = streamable(
+        handshake("2025-11-25", {}, {"tools": {}, "logging": {}}),
+        header="2025-11-25",
+        session="5f0c-77aa",
+        events=False,
+        deleted=False,
+    )[:-2]
+
+    def row(side: str, exchange: str, **more: Any) -> None:
+        rows.append(
+            {"from": side, "t_ms": 10.0 * len(rows), "transport": "http", "exchange": exchange, **more}
+        )
+
+    def event(exchange: str, text: str) -> None:
+        row("server", exchange, status=200, headers=EVENTS, raw=text)
+
+    def data(message: Row) -> str:
+        return f"data: {json.dumps(message)}\n\n"
+
+    log = notice("notifications/message", {"level": "info", "data": "on its way"})
+    row("client", "g", http_method="GET", headers={"Accept": "text/event-stream", **later})
+    event("g", "id: g-0\nretry: 30\ndata:\n\n")
+    event("g", f"id: g-1\n{data(log)}")
+    row("server", "g", event="response_stream_closed")
+    call = request(5, "tools/call", {"name": "horn", "_meta": {"progressToken": 5}})
+    row("client", "a", headers={**JSON_AND_EVENTS, **later}, message=call)
+    event("a", "id: a-0\ndata: \n\n")
+    event("a", ": still here\n\n")
+    event("a", f"id: a-1\n{data(notice('notifications/progress', {'progressToken': 5, 'progress': 1}))}")
+    event("a", "retry: 20\n\n")
+    row("server", "a", event="response_stream_closed")
+    row("client", "p", headers={**JSON_AND_EVENTS, **later}, message=request(6, "ping"))
+    row("server", "p", status=200, headers={"Content-Type": "application/json"}, message=result(6))
+    row(
+        "client",
+        "h",
+        http_method="GET",
+        headers={"Accept": "text/event-stream", "Last-Event-ID": "g-1", **later},
+    )
+    row(
+        "client",
+        "b",
+        http_method="GET",
+        headers={"Accept": "text/event-stream", "Last-Event-ID": "a-1", **later},
+    )
+    event("h", f"id: g-2\n{data(log)}")
+    event("b", "id: a-2\ndata:\n\n")
+    event("b", f"id: a-3\n{data(notice('notifications/progress', {'progressToken': 5, 'progress': 2}))}")
+    event("b", f"id: a-4\nevent: message\n{data(result(5, content=[]))}")
+    row("server", "b", event="response_stream_closed")
+    row("client", "d", http_method="DELETE", headers=later)
+    row("server", "d", status=204, headers={})
+    row("client", "late", headers={**JSON_AND_EVENTS, **later}, message=request(7, "ping"))
+    row("server", "late", status=404, headers={"Content-Type": "text/plain"}, raw="No such session")
+    return rows
+
+
+def told(rows: Sequence[Row]) -> list[str]:
+    """What the audit accuses somebody of."""
     report = audit(rows)
     assert report.skipped == ()
     return [
@@ -770,6 +1131,7 @@ for _revision, _session, _header in (
     ("2025-03-26", session_2025_03_26, ""),
     ("2025-03-26", lambda: [*session_2025_03_26(), *batches()], ""),
     ("2025-06-18", session_2025_06_18, "2025-06-18"),
+    ("2025-11-25", session_2025_11_25, "2025-11-25"),
 ):
     for _events in (True, False):
         for _id in ("", "5f0c-77aa-01b2-9d3e"):
@@ -779,6 +1141,44 @@ for _revision, _session, _header in (
             )
 
 
+TRACES["2025-11-25 Streamable HTTP, polled"] = polled()
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_nobody_is_accused(name: str) -> None:
     assert told(TRACES[name]) == []
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_nobody_is_accused_where_the_trace_is_cut_off(name: str) -> None:
+    rows = TRACES[name]
+    for number in range(1, len(rows), 11):
+        for cut in (rows[number:], rows[:number]):
+            # Of whom the first request is, in a trace that begins with one, only the client knows.
+            assert [one for one in told(cut) if "initialize-is-first" not in one] == []
+
+
+def _without(rows: Sequence[Row], side: str, *names: str) -> list[Row]:
+    return [
+        {name: value for name, value in row.items() if row["from"] != side or name not in names}
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_nobody_is_accused_where_the_trace_shows_less(name: str) -> None:
+    rows = TRACES[name]
+    for side in ("client", "server"):
+        assert told([row for row in rows if row["from"] == side]) == []
+        for names in (("headers",), ("status",), ("t_ms",), ("headers", "status", "t_ms")):
+            assert told(_without(rows, side, *names)) == []
+
+
+def test_what_is_wrong_in_such_a_session_is_found() -> None:
+    for name, rows in TRACES.items():
+        if "polled" in name:
+            continue
+        wrong = json.loads(json.dumps(rows).replace('"progress": 0.5', '"progress": 0.25'))
+        wrong = json.loads(json.dumps(wrong).replace('\\"progress\\": 0.5', '\\"progress\\": 0.25'))
+        rules = {one.rule for one in audit(wrong).broken}
+        assert rules == ({"progress-rises"} if wrong != rows else set()), name
