@@ -6,16 +6,35 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 import pytest
 
 import mcpsim.course.misbehaving as package
+from mcpsim.audit import RULES
 from mcpsim.audit.rule import MUST
 from mcpsim.course import MISBEHAVING
 from mcpsim.course.misbehaving import TOPICS, Misbehaviour
 from mcpsim.course.misbehaving.base import party_of
 from tests.audit.try_cases import COMPANIONS
+
+#: Why no peer of a simulation breaks a rule, although the traces of other programs can show that.
+WITHOUT_PEER: Final = {
+    "legacy-answer-means-initialize-on-http": "Nothing tells that a client over HTTP will not come back.",
+    "http-closed-stream-is-silent": "What a simulated server sends into a closed stream comes to nobody.",
+    "http-one-post-a-message": "A simulated HTTP request has one body.",
+    "stderr-is-no-error": "A simulated server has no stderr.",
+    "stdio-client-closes-stdin-first": "A simulated client can end a server by closing its stdin only.",
+    "subscription-opened-again-after-restart": "A new process of a simulated server is a new connection.",
+    "timeout-cancels-request": "A simulated client that has waited too long closes the response, as one does "
+    "that needs it no longer.",
+}
+
+
+#: What the other side does wrong, where a peer misbehaves by the way in which it takes that.
+WITH_IT: Final = {**COMPANIONS, "http-session-id-missing-is-400": {"http-session-id-is-sent"}}
 
 
 def each(some: Iterable[Misbehaviour]) -> pytest.MarkDecorator:
@@ -32,12 +51,7 @@ def test_it_breaks_its_rule_and_no_other_that_must_hold(one: Misbehaviour) -> No
     assert report.skipped == ()
     assert {found.party for found in report.findings if found.rule == one.rule} == {one.party}, report
     others = {found.rule for found in report.findings if found.level == MUST} - {one.rule}
-    assert others <= (COMPANIONS.get(one.rule, set()) if is_provoked(one) else set()), report
-
-
-def is_provoked(one: Misbehaviour) -> bool:
-    """Whether the other side begins."""
-    return one in TOPICS["what the other side does wrong"]
+    assert others <= WITH_IT.get(one.rule, set()), report
 
 
 # That the messages of a test are valid is seen to for every test. The official models know no tasks.
@@ -63,8 +77,24 @@ def check_twin(one: Misbehaviour) -> None:
 def test_its_name_and_sentence(one: Misbehaviour) -> None:
     assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one.name)
     assert one.name.startswith(f"{one.party}-")
+    assert one.sentence.startswith(f"The {one.party}")
     assert one.sentence.endswith(".")
     assert ". " not in one.sentence
+
+
+def test_every_rule_has_a_peer_or_a_reason_and_not_both() -> None:
+    rules = {rule.id for rule in RULES}
+    broken = {one.rule for one in MISBEHAVING.values()}
+    assert broken <= rules
+    assert {one for one in rules if not one.startswith("task-")} <= broken | WITHOUT_PEER.keys() <= rules
+    assert not broken & WITHOUT_PEER.keys()
+
+
+def test_no_two_have_the_same_sentence() -> None:
+    twice = [
+        text for text, count in Counter(one.sentence for one in MISBEHAVING.values()).items() if count > 1
+    ]
+    assert not twice
 
 
 def test_every_topic_is_in_the_table() -> None:

@@ -25,6 +25,8 @@ from mcpsim.course.misbehaving.features import FEATURES
 from mcpsim.course.misbehaving.gateways import GATEWAYS
 from mcpsim.course.misbehaving.http import HTTP
 from mcpsim.course.misbehaving.http_checks import HTTP_CHECKS
+from mcpsim.course.misbehaving.http_lasting import HTTP_LASTING
+from mcpsim.course.misbehaving.http_resuming import HTTP_RESUMING
 from mcpsim.course.misbehaving.lifecycle import LIFECYCLE
 from mcpsim.course.misbehaving.lines import LINES
 from mcpsim.course.misbehaving.messages import MESSAGES
@@ -38,7 +40,7 @@ from mcpsim.course.misbehaving.tasks import TASKS
 TOPICS: Final[Mapping[str, tuple[Misbehaviour, ...]]] = {
     "messages": (*MESSAGES, *LINES),
     "beginning and end": (*LIFECYCLE, *DECLARING, *STOPPING),
-    "HTTP": (*HTTP, *HTTP_CHECKS),
+    "HTTP": (*HTTP, *HTTP_CHECKS, *HTTP_LASTING, *HTTP_RESUMING),
     "progress, cancellation, subscriptions, logs": PATTERNS,
     "questions to the client": (*ASKING, *DEPRECATED),
     "tools, resources, prompts, completion": (*FEATURES, *ENTRIES),

@@ -191,7 +191,7 @@ _METADATA: Final = (
     http_client(
         "client-names-two-versions",
         "http-version-header-agrees",
-        "The header of a call names another version than its body.",
+        "The client names another version in the header of a call than in its body.",
         request_header(PROTOCOL_VERSION_HEADER, LATEST_LEGACY, CALL),
     ),
     http_client(
@@ -203,7 +203,7 @@ _METADATA: Final = (
     http_client(
         "client-names-two-methods",
         "http-method-header-agrees",
-        "Mcp-Method says tools/list, and the body tools/call.",
+        "The client says tools/list in Mcp-Method, and tools/call in the body.",
         request_header(METHOD_HEADER, "tools/list", CALL),
     ),
     http_client(
@@ -215,7 +215,7 @@ _METADATA: Final = (
     http_client(
         "client-names-two-tools",
         "http-name-header-agrees",
-        "Mcp-Name says one tool, and the body another.",
+        "The client names one tool in Mcp-Name, and another in the body.",
         request_header(NAME_HEADER, "export_report", CALL),
     ),
     http_client(
@@ -253,7 +253,7 @@ _PARAMETERS: Final = (
     http_client(
         "client-repeats-another-argument",
         "http-param-header-agrees",
-        "The header names another region than the argument.",
+        "The client names another region in a header than in the argument.",
         request_header("Mcp-Param-Region", "south", CALL),
         story=weather_of_a_region,
         server=region_desk,

@@ -42,7 +42,6 @@ Story = Callable[..., Any]
 
 CALL: Final = "tools/call"
 TICKET: Final[Json] = {"name": "find_ticket", "arguments": {"number": "T-1001"}}
-NOTE: Final[Json] = {"jsonrpc": "2.0", "method": "com.example/seen"}
 
 
 def find_with(headers: Mapping[str, str]) -> Story:
@@ -75,6 +74,20 @@ def forecast(*headers: Mapping[str, str], days: Any = 3, region: str = "north") 
         for one in headers:
             with suppress(McpSimError):
                 await client.request(CALL, {"name": "weather", "arguments": arguments}, headers=one)
+
+    return story
+
+
+def cancels_with(headers: Mapping[str, str]) -> Story:
+    """A story that calls a tool, and cancels the call by a message with these headers over the right ones."""
+
+    async def story(client: Client) -> None:
+        params = {"requestId": "report"}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.send_raw, modern("report", CALL, name="export_report", arguments={}))
+            await anyio.sleep(0.1)
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            await client.send_raw(message, headers=headers)
 
     return story
 
@@ -203,8 +216,8 @@ HTTP_CHECKS: Final[tuple[Misbehaviour, ...]] = (
         "client-posts-a-bare-notification",
         "http-notification-headers",
         "The client posts a notification without the headers that a request has.",
-        posts(NOTE, {METHOD_HEADER: "", PROTOCOL_VERSION_HEADER: ""}),
-        posts(NOTE),
+        cancels_with({METHOD_HEADER: "", PROTOCOL_VERSION_HEADER: ""}),
+        cancels_with({}),
     ),
     _peer(
         "client",

@@ -169,9 +169,9 @@ _SESSIONS: Final = (
         "legacy",
     ),
     http_client(
-        "client-forgets-the-version-header-in-a-session",
+        "client-forgets-the-version-of-its-session",
         "http-version-header-legacy",
-        "The client leaves MCP-Protocol-Version out of a call.",
+        "The client leaves MCP-Protocol-Version out of a call in a session.",
         request_header(PROTOCOL_VERSION_HEADER, None, CALL),
         "legacy",
     ),
