@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, cast
 
 from mcpsim.audit.annotating import annotate
-from mcpsim.audit.building import build
+from mcpsim.audit.building import Key, build, key_of
 from mcpsim.audit.completeness import gaps
 from mcpsim.audit.engine import Finding, run
+from mcpsim.audit.model import Call, Trace
 from mcpsim.audit.report import Incomplete, Report, Skipped
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Level
 from mcpsim.audit.rules import RULES
@@ -116,8 +117,9 @@ def _reported(
     disturbed, copies = frozenset(disturbed), frozenset(copies)
     trace, bad = build(objects, disturbed=disturbed, copies=copies)
     findings, broken = run(trace, RULES)
-    if any(connection.is_guessed for connection in trace.connections):
-        findings = _in_every_revision(objects, disturbed, copies, findings)
+    guessed = {item.index for one in trace.connections if one.is_guessed for item in one.items}
+    if guessed:
+        findings = _in_every_revision(objects, disturbed, copies, findings, guessed)
     left_out = [
         *skipped,
         *refused,
@@ -125,7 +127,7 @@ def _reported(
         *(Skipped(f"row {one.index}", f"The rule {one.rule} failed: {one.why}") for one in broken),
     ]
     return Report(
-        findings=tuple(_without_echoes(findings)),
+        findings=tuple(_without_echoes(findings, trace)),
         annotations=tuple(annotate(trace)),
         incomplete=tuple(Incomplete(gap.kind, gap.item.index, gap.message) for gap in gaps(trace)),
         skipped=tuple(left_out),
@@ -140,18 +142,23 @@ def _in_every_revision(
     disturbed: frozenset[int],
     copies: frozenset[int],
     findings: list[Finding],
+    guessed: Set[int],
 ) -> list[Finding]:
     """Where a trace does not show of which legacy revision it is: nobody is accused of what is no breach, or
     a lesser one, in a revision that it may be."""
     for revision in LEGACY_REVISIONS[:-1]:
-        if all(one.level == NOTE for one in findings):
+        doubted = {one.rule for one in findings if one.level != NOTE and one.index in guessed}
+        if not doubted:
             break
         other, _ = build(rows, disturbed=disturbed, copies=copies, assumed=revision)
         levels: dict[tuple[str, str, int], int] = {}
-        for one in run(other, RULES)[0]:
+        for one in run(other, [rule for rule in RULES if rule.id in doubted])[0]:
             key = one.rule, one.party, one.index
             levels[key] = min(_RANKS.index(one.level), levels.get(key, len(_RANKS)))
-        findings = [_at_most(one, levels.get((one.rule, one.party, one.index), 0)) for one in findings]
+        findings = [
+            _at_most(one, levels.get((one.rule, one.party, one.index), 0)) if one.index in guessed else one
+            for one in findings
+        ]
     return findings
 
 
@@ -179,10 +186,29 @@ def _objects(
     return good, refused
 
 
-def _without_echoes(findings: list[Finding]) -> Iterator[Finding]:
+def _without_echoes(findings: list[Finding], trace: Trace) -> Iterator[Finding]:
     """The schema says once more, in general, what a rule has said in particular. And where it is in doubt
-    which revision a result is of, the schema of one of them says nothing."""
+    which revision a result is of, or which request, the schema of one of them says nothing."""
     said = {
         one.index for one in findings if one.rule == IN_DOUBT or (one.level == MUST and one.rule != SCHEMA)
     }
+    if any(one.rule == SCHEMA and one.index not in said for one in findings):
+        said |= _of_either(trace)
     return (one for one in findings if one.rule != SCHEMA or one.index not in said)
+
+
+def _of_either(trace: Trace) -> set[int]:
+    """The answers whose id two requests had that both waited for one."""
+    found: set[int] = set()
+    for connection in trace.connections:
+        latest: dict[tuple[str, Key], Call] = {}
+        for call in connection.calls:
+            key = key_of(call.asked_by, call.request.id)
+            if key is None:
+                continue
+            before = latest.get((call.principal or "", key))
+            latest[call.principal or "", key] = call
+            if before is not None and (before.answer is None or before.answer.index > call.request.index):
+                both = (before.answer, *before.more_answers, call.answer, *call.more_answers)
+                found.update(answer.index for answer in both if answer is not None)
+    return found

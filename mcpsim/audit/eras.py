@@ -30,6 +30,10 @@ _IN_MODERN: Final = frozenset(row.name for row in METHODS if row.revisions & fro
 _ONLY_MODERN: Final = _IN_MODERN - _IN_LEGACY
 _ONLY_LEGACY: Final = _IN_LEGACY - _IN_MODERN
 _MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
+#: What is about a request that came before it.
+_FOLLOWING: Final = frozenset(
+    {"notifications/progress", "notifications/cancelled", "notifications/elicitation/complete"}
+)
 
 Told = tuple[Era, str]
 
@@ -195,6 +199,8 @@ def _began_late(connection: Connection) -> bool:
     for item in connection.items:
         if item.kind in ("response", "error"):
             return item.call is None and item.id is not None
+        if item.kind == "notification" and (item.method in _FOLLOWING or SUBSCRIPTION_ID in item.meta):
+            return not connection.sessions
         if item.kind in ("request", "notification"):
             exchange = item.exchange
             named = exchange is not None and exchange.headers.get("mcp-session-id")
