@@ -19,6 +19,7 @@ from mcpsim.audit.rule import (
 )
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TIMEOUT_CANCELS_REVISIONS
+from mcpsim.recording.interchange import CLOSINGS
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -214,10 +215,12 @@ def _begins_once(connection: Connection) -> Iterator[Found]:
     if connection.is_http:
         return
     before: Session | None = None
+    ends = [item.index for item in connection.items if item.event in CLOSINGS]
     for session in connection.sessions:
         if before is not None and before.initialize.answer is not None:
-            answer = before.initialize.answer
-            if answer.kind == "response":
+            answer, again = before.initialize.answer, session.initialize.request
+            # A server that was started anew begins anew.
+            if answer.kind == "response" and not any(answer.index < end < again.index for end in ends):
                 yield Found(
                     session.initialize.request,
                     "initialize is sent once more on a connection that is initialized already.",
