@@ -28,7 +28,9 @@ PING: Final = "ping"
 ALWAYS: Final = frozenset({INITIALIZE, PING})
 
 #: A first request with a greater id is hardly the first one of its client.
-FIRST_IDS: Final = 9
+FIRST_IDS: Final = 1
+#: A clock that shows so much, in milliseconds, tells the date, and not the time since the trace began.
+DATES_MS: Final = 10**9
 #: A ping that was not answered for so long, while other messages came, is not answered promptly.
 SILENCE_MS: Final = 30_000
 #: So many pings of one side within so long are excessive.
@@ -112,8 +114,15 @@ def _looks_cut_off(first: Item) -> bool:
         return False
     if any(one.sender == "server" and _needs_a_session(one) for one in first.connection.items):
         return True
+    if first.kind == "notification" or _comes_later(first):
+        return True
     # Clients count their requests, mostly from 0 or 1.
-    return first.kind == "notification" or (isinstance(first.id, int) and first.id > FIRST_IDS)
+    return isinstance(first.id, int) and first.id > FIRST_IDS
+
+
+def _comes_later(first: Item) -> bool:
+    """Whether the clock of a trace had run for a while before its first row."""
+    return first.index == 0 and 0 < (first.at_ms or 0) < DATES_MS
 
 
 def _needs_a_session(item: Item) -> bool:
@@ -439,7 +448,7 @@ LIFECYCLE: Final[tuple[Rule, ...]] = (
         LEGACY,
         _legacy("timeouts"),
         "Whoever stops waiting for an answer cancels the request.",
-        on=each(Connection),
+        on=each(Connection, needs=("event",)),
         check=_cancels_what_it_leaves,
     ),
 )
