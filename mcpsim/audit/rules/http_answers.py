@@ -163,6 +163,14 @@ def _status_check(code: int, status: int, name: str) -> Callable[[Exchange], Ite
 PROBE: Final = "server/discover"
 
 
+#: Who has the list has the other as well.
+_WITH_A_LIST: Final[Mapping[str, str]] = {
+    "tools/list": "tools/call",
+    "prompts/list": "prompts/get",
+    "resources/list": "resources/read",
+}
+
+
 def _method_not_found(connection: Connection) -> Iterator[Found]:
     errors = [
         one
@@ -177,6 +185,7 @@ def _method_not_found(connection: Connection) -> Iterator[Found]:
         return
     sure = speaks_modern(connection)
     known = {call.method for call in connection.calls if call.answer is not None and call.answer.result}
+    known.update(other for method, other in _WITH_A_LIST.items() if method in known)
     for one in errors:
         # What it serves at other times is not what it lacks: the code means something else here.
         if one.method not in known and one.exchange is not None and (sure or one.method != PROBE):

@@ -140,8 +140,8 @@ def _wrong_id(message: Members) -> str | None:
         return None
     if isinstance(id, float):
         return (
-            f"The `id` of this request is {show(id)}, which is not whole. basic/index#requests wants a string or "
-            "an integer; the schema takes any number."
+            f"The `id` of this request is {show(id)}, which is not whole. basic/index#requests wants a "
+            "string or an integer; the schema takes any number."
         )
     return f"The `id` of this request is {show(id)}; it must be a string or an integer."
 
