@@ -53,8 +53,13 @@ class ParameterHeader(NamedTuple):
         return f"params.arguments.{'.'.join(self.path)}"
 
 
-def annotations(schema: Any) -> tuple[ParameterHeader, ...]:
+def annotations(schema: Any, *, lenient: bool = False) -> tuple[ParameterHeader, ...]:
     """The annotated properties of an input schema, in the order in which they stand there.
+
+    Args:
+        schema: the input schema.
+        lenient: also take a property that says no type, or several of which none is forbidden, as
+            ["string", "null"]. Whether such a parameter has a primitive type the specification leaves open.
 
     Raises:
         ParameterHeaderError: an annotation breaks a rule; the text says which one and where. A client on
@@ -65,7 +70,7 @@ def annotations(schema: Any) -> tuple[ParameterHeader, ...]:
     for path, part in _parts(schema):
         if ANNOTATION not in part:
             continue
-        one = _checked(path, part)
+        one = _checked(path, part, lenient)
         folded = one.header.lower()
         if folded in owners:
             raise ParameterHeaderError(
@@ -77,7 +82,7 @@ def annotations(schema: Any) -> tuple[ParameterHeader, ...]:
     return tuple(found)
 
 
-def _checked(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> ParameterHeader:
+def _checked(path: tuple[str, ...] | None, part: Mapping[str, Any], lenient: bool) -> ParameterHeader:
     if not path:
         raise ParameterHeaderError(
             f"{ANNOTATION} may only stand at a property that is reached from the root through `properties` "
@@ -92,12 +97,21 @@ def _checked(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> Parameter
             f"{ANNOTATION} at {where} is {show_text(name)}; it must be a token as HTTP has it: one or more "
             "letters, digits or !#$%&'*+-.^_`|~."
         )
-    kind = part.get("type")
+    kind = _likely_type(part) if lenient else part.get("type")
     if not isinstance(kind, str) or kind not in TYPES:
         raise ParameterHeaderError(
             f"{ANNOTATION} at {where}: the property must be of the type {', '.join(TYPES[:2])} or {TYPES[2]}."
         )
     return ParameterHeader(path, HEADER_PREFIX + name, kind)
+
+
+def _likely_type(part: Mapping[str, Any]) -> Any:
+    """The type of a property, or one that it may have where it says none or several."""
+    kind = part.get("type", ["string"])
+    if not isinstance(kind, list):
+        return kind
+    named = [one for one in cast("list[Any]", kind) if one != "null"]
+    return named[0] if named and all(isinstance(one, str) and one in TYPES for one in named) else None
 
 
 def _parts(schema: Any) -> Iterator[tuple[tuple[str, ...] | None, Mapping[str, Any]]]:
