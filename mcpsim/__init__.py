@@ -33,16 +33,18 @@ from mcpsim.messages import (
 from mcpsim.recording import Recording
 from mcpsim.server import Context, Server
 from mcpsim.simulation import Run, Simulation, simulate
+from mcpsim.simulation.knobs import Knob
 from mcpsim.transports.faults import Change, Crash, Cut, Delay, Drop, Duplicate, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 from mcpsim.utilities.caching import Cache
-from mcpsim.widgets import Player
+from mcpsim.widgets import Bench, Player
 from mcpsim.widgets.display import register as _register_displays
 
 __version__ = "0.1.0"
 
 __all__ = [
     "STEPS",
+    "Bench",
     "Cache",
     "CapabilityMissing",
     "Change",
@@ -59,6 +61,7 @@ __all__ = [
     "Finding",
     "Gateway",
     "InputDeclined",
+    "Knob",
     "MalformedMessage",
     "McpSimError",
     "NegotiationFailed",

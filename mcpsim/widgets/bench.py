@@ -1,0 +1,192 @@
+"""The bench as a Jupyter widget: knobs, a player that follows them, and a table of the last runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import traitlets
+
+from mcpsim.recording import Recording
+from mcpsim.recording.run import Run
+from mcpsim.simulation.knobs import BenchPlan, Knob, Play, Setting, settle
+from mcpsim.widgets.bench_view import (
+    COLUMNS,
+    MAX_ROWS,
+    Row,
+    error_text,
+    knobs_data,
+    place,
+    row_of,
+    rows_data,
+    runs_html,
+    runs_text,
+    sentence,
+    settings_text,
+)
+from mcpsim.widgets.player import Player
+from mcpsim.widgets.text import one_line
+from mcpsim.widgets.view import MAX_AUDITED, player_data
+
+_HERE: Final = Path(__file__).parent
+
+
+def _script() -> str:
+    """One module: the player's, whose last statement says what it exports, and the bench's."""
+    player, _, _ = (_HERE / "player.js").read_text("utf-8").rpartition("\nexport default ")
+    return player + "\n" + (_HERE / "bench.js").read_text("utf-8")
+
+
+class Bench(Player):
+    """Plays a story again whenever a knob is turned: `Bench(play, knobs)` as the last line of a cell.
+
+    Everything happens in one round trip: the browser says where the knobs stand, and gets the run, the table
+    and what there is to choose now. The player keeps its step where both runs are the same up to it, and goes
+    to the first different one otherwise. An error of the story, or of the play function, is shown as text.
+
+    Args:
+        play: gives a run for a value of each knob, by keyword. An error of the story should be in the run's
+            `error`, as `simulate(..., check=False)` does it, so that the player can show how far it came.
+        knobs: what can be turned; see `Knob`.
+        title: what the bench is about; the title of its first run by default.
+
+    Attributes:
+        settings: where the knobs stand, by name.
+        run: the run that is shown; None where there was none yet.
+        error: why there is no run for these settings, or "".
+
+    Raises:
+        ValueError: two knobs have the same name.
+    """
+
+    _esm = _script()
+    _css = (_HERE / "player.css").read_text("utf-8") + (_HERE / "bench.css").read_text("utf-8")
+
+    # From the browser: {"n": which change of the browser it is, "settings": where the knobs stand}.
+    asked: Any = traitlets.Dict().tag(sync=True)
+    # To the browser: `n` of what it answers to, `title`, `knobs`, `rows`, `columns`, `status`, `error`.
+    shown: Any = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, play: Play, knobs: Sequence[Knob], *, title: str = "") -> None:
+        names = [knob.name for knob in knobs]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"There are two knobs of the name {twice[0]!r}.")
+        self._play = play
+        self._knobs = tuple(knobs)
+        self._title = title
+        self._rows: list[Row] = []
+        self.run: Run | None = None
+        self.settings: dict[str, Setting] = {knob.name: knob.default for knob in knobs}
+        self.error = self._try(lambda: settle(self._knobs, {}))
+        # The first run before the comm opens: so the browser gets it once.
+        super().__init__(self.run.recording if self.run else Recording({"title": title or "Bench"}, ()))
+        self._title = one_line(title or str(self.data["title"]), 200)
+        self._add_row()
+        self._show()
+
+    @classmethod
+    def of(cls, plan: BenchPlan) -> Bench:
+        """The bench of a plan, such as `mcpsim.course.bench("three-pages")`."""
+        return cls(plan.play, plan.knobs, title=plan.title)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """What the last runs came to, the newest first."""
+        return tuple(reversed(self._rows))
+
+    def turn(self, **settings: Setting) -> None:
+        """Turn some knobs, as a user would: the others stay where they are.
+
+        Args:
+            settings: the new value of each knob, by its name.
+
+        Raises:
+            ValueError: there is no such knob, or it cannot stand there.
+        """
+        settled = settle(self._knobs, {**self.settings, **settings})
+        self._follow(self._try(lambda: settled))
+
+    @traitlets.observe("asked")
+    def _on_asked(self, change: Any) -> None:
+        # What comes from a browser may be anything, and an error here would be lost: nobody sees it.
+        self._follow(self._try(lambda: settle(self._knobs, dict(change["new"]["settings"]))))
+
+    def _try(self, settled: Callable[[], dict[str, Setting]]) -> str:
+        """Play with these settings. Returns why there is no run, or ""."""
+        try:
+            # Where values depend on a run, finding them out can fail as a run can.
+            self.settings = settled()
+            self.run = self._play(**self.settings)
+        except Exception as error:
+            return error_text(error)
+        return ""
+
+    def _follow(self, error: str) -> None:
+        """Let the player and the table follow the run, in one message to the browser."""
+        self.error = error
+        with self.hold_sync():
+            if self.run is not None and not error:
+                data = player_data(self.run.recording)
+                cursor = place(self.data["steps"], data["steps"], int(self.cursor))
+                self._recording = self.run.recording
+                self.playing = False
+                self.data = data
+                self.cursor = cursor
+                self._add_row()
+            self._show()
+
+    def _add_row(self) -> None:
+        before = self._rows[-1] if self._rows else None
+        if self.run is None or (before is not None and before.settings == self.settings):
+            return
+        audited = len(self.run.recording.frames) <= MAX_AUDITED
+        levels = [finding["level"] for finding in self.data["findings"]] if audited else None
+        row = row_of(self.run, self._knobs, self.settings, levels=levels, before=before)
+        # One more than is shown, to compare with.
+        self._rows = [*self._rows, row][-MAX_ROWS - 1 :]
+
+    def _show(self) -> None:
+        before = self._rows[-2] if len(self._rows) > 1 else None
+        ended = self.run.error if self.run is not None else None
+        told = "" if self.error or ended is None else f"The story ended with an error. {error_text(ended)}"
+        self.shown = {
+            "n": self.asked.get("n", 0),
+            "title": self._title,
+            "knobs": self._knobs_data(),
+            "rows": rows_data(self._rows),
+            "columns": [column.heading for column in COLUMNS],
+            "status": sentence(self._rows[-1], before) if self._rows and not self.error else "",
+            "error": f"There is no run for these settings. {self.error}" if self.error else told,
+        }
+
+    def _knobs_data(self) -> list[dict[str, Any]]:
+        try:
+            return knobs_data(self._knobs, self.settings)
+        except Exception:
+            # The values of a knob come from a run, and there is none. The others can still be turned.
+            fixed = [knob for knob in self._knobs if not callable(knob.values)]
+            return knobs_data(fixed, self.settings)
+
+    def __repr__(self) -> str:
+        """The same text in every run: nbval compares it."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"Bench({self._title!r}{', ' if settings else ''}{settings})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle, metadata = super()._repr_mimebundle_(**kwargs)
+        table = runs_text(self._rows)
+        told = [self._title, settings_text(self._knobs, self.settings), table, self.error]
+        text = "\n".join(part for part in told if part)
+        return {
+            **bundle,
+            "text/plain": f"{text}\n\n{bundle['text/plain']}",
+            "text/html": bundle["text/html"] + runs_html(self._rows),
+        }, metadata
+
+
+def bench_bundle(plan: BenchPlan) -> dict[str, Any]:
+    """The mime bundle that shows a plan in a notebook: a bench, a still picture, and its text."""
+    bundle, _ = Bench.of(plan)._repr_mimebundle_()  # pyright: ignore[reportPrivateUsage]
+    return bundle
