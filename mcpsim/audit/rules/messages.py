@@ -7,7 +7,6 @@ What is JSON and no message is told here, on every transport. What is no JSON: s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from mcpsim.audit.model import Item
@@ -138,18 +137,7 @@ def _wrong_id(message: Members) -> str | None:
     id = message.get("id")
     if "method" not in message or id is None or is_request_id(id) or is_whole_float(id):
         return None
-    if isinstance(id, float):
-        return (
-            f"The `id` of this request is {show(id)}, which is not whole. basic/index#requests wants a "
-            "string or an integer; the schema takes any number."
-        )
     return f"The `id` of this request is {show(id)}; it must be a string or an integer."
-
-
-def _odd_id(item: Item) -> Iterator[Found]:
-    contested = isinstance(members(item.value).get("id"), float)
-    for found in _in_object(_wrong_id)(item):
-        yield replace(found, level=NOTE) if contested else found
 
 
 def _params(message: Members) -> str | None:
@@ -276,15 +264,11 @@ MESSAGES: Final[tuple[Rule, ...]] = (
     ),
     _shape_rule("method-is-a-string", REQUESTS, "The method is a string.", _method),
     _shape_rule("request-id-is-not-null", REQUESTS, "The id of a request is not null.", _null_id),
-    Rule(
+    _shape_rule(
         "request-id-is-string-or-integer",
-        MUST,
-        "sender",
-        ALL,
-        on_both(REQUESTS),
+        REQUESTS,
         "The id of a request is a string or an integer.",
-        on=items("malformed"),
-        check=_odd_id,
+        _wrong_id,
     ),
     _shape_rule("params-is-an-object", REQUESTS, "The params of a message are an object.", _params),
     _shape_rule(
