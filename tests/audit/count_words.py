@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Final
 
 # A line may break within a keyword.
-WORDS: Final = re.compile(
-    r"\b(MUST\s+NOT|MUST|SHALL\s+NOT|SHALL|REQUIRED|SHOULD\s+NOT|SHOULD|RECOMMENDED)\b"
-)
+WORDS: Final = re.compile(r"\b(MUST\s+NOT|MUST|SHALL\s+NOT|SHALL|REQUIRED|SHOULD\s+NOT|SHOULD|RECOMMENDED)\b")
 # Authorization is left out; the page of the schema repeats the comments of schema.ts, which the models of
 # mcp-types carry.
 LEFT_OUT: Final = ("basic/authorization", "schema.mdx", "architecture")
