@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.diagnosis import Diagnosis, diagnose, diagnose_status
 from mcpsim.audit.model import Call, Item, Trace
@@ -16,8 +15,7 @@ _KINDS: Final[Mapping[str, str]] = {"response": "result"}
 _FAILED: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(NamedTuple):
     """What one message is.
 
     Attributes:
@@ -40,7 +38,7 @@ class Annotation:
         diagnosis: of an error: what it most likely means here, and what to try; otherwise None.
     """
 
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]  # nobody looks for a value in it
     kind: str
     sender: str
     receiver: str
@@ -66,7 +64,7 @@ class Annotation:
         return found
 
 
-_PLAIN: Final = tuple(name for name in Annotation.__slots__ if name != "diagnosis")
+_PLAIN: Final = tuple(name for name in Annotation._fields if name != "diagnosis")
 
 
 def annotate(trace: Trace) -> Iterator[Annotation]:

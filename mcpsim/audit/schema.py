@@ -88,7 +88,7 @@ def _fits(item: Item) -> Iterator[Found]:
 def _read(reader: TypeAdapter[Any], body: Any) -> tuple[Any, list[ErrorDetails]]:
     """The model that a body was read into, and where the body differs from it."""
     try:
-        return reader.validate_python(body, by_name=False, strict=True), []
+        return reader.validator.validate_python(body, by_name=False, strict=True), []
     except ValidationError:
         # Strictly read, 5.0 is no integer; JSON does not tell it from 5.
         pass

@@ -29,6 +29,7 @@ from mcpsim.transports.http import EVENT_STREAM_TYPE, sse_event
 MAX_TIME_MS: Final = 10**14
 CHANNELS: Final = ("stdout", "stderr")
 _CONTENTS: Final = (*BODIES, "event")
+_PLAIN: Final = frozenset({"from", "message", "t_ms", "transport", "connection"})
 
 Row = Mapping[str, Any]
 
@@ -147,6 +148,8 @@ def check_row(number: int, row: Row) -> None:
     Raises:
         RecordingError: what `RowReader.events` raises for it, wherever it stands.
     """
+    if _is_plain(row):
+        return
     side = _one_of(number, row, "from", SIDES, None)
     http = "transport" in row and _one_of(number, row, "transport", (STDIO, HTTP), STDIO) == HTTP
     if "connection" in row:
@@ -170,6 +173,20 @@ def check_row(number: int, row: Row) -> None:
             _event(number, row, b"")
     if "channel" in row:
         _one_of(number, row, "channel", CHANNELS, "stdout")
+
+
+def _is_plain(row: Row) -> bool:
+    """Whether a row is a message on a pipe, as most are, and nothing can be wrong with it."""
+    t_ms = row.get("t_ms", 0)
+    return (
+        row.keys() <= _PLAIN
+        and "message" in row
+        and row.get("from") in SIDES
+        and row.get("transport", STDIO) == STDIO
+        and isinstance(row.get("connection", ""), str)
+        and type(t_ms) in (int, float)
+        and 0 <= t_ms <= MAX_TIME_MS
+    )
 
 
 def _one_of(number: int, row: Row, key: str, allowed: tuple[str, ...], default: str | None) -> str:
