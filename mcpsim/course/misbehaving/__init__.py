@@ -35,6 +35,8 @@ from mcpsim.course.misbehaving.patterns import PATTERNS
 from mcpsim.course.misbehaving.provoked import PROVOKED
 from mcpsim.course.misbehaving.stopping import STOPPING, STOPPING_TASKS
 from mcpsim.course.misbehaving.tasks import TASKS
+from mcpsim.course.misbehaving.tasks_and_lists import TASKS_AND_LISTS
+from mcpsim.course.misbehaving.tasks_and_questions import TASKS_AND_QUESTIONS
 
 #: By topic, in the order of the lessons.
 TOPICS: Final[Mapping[str, tuple[Misbehaviour, ...]]] = {
@@ -46,7 +48,7 @@ TOPICS: Final[Mapping[str, tuple[Misbehaviour, ...]]] = {
     "tools, resources, prompts, completion": (*FEATURES, *ENTRIES),
     "pages": PAGINATION,
     "caching": (*CACHING, *GATEWAYS),
-    "tasks": (*TASKS, *STOPPING_TASKS),
+    "tasks": (*TASKS, *STOPPING_TASKS, *TASKS_AND_LISTS, *TASKS_AND_QUESTIONS),
     "what the other side does wrong": PROVOKED,
 }
 MISBEHAVING: Final[Mapping[str, Misbehaviour]] = collected(*TOPICS.values())
