@@ -240,10 +240,9 @@ def _round_before(item: Item) -> Mapping[str, Any]:
     """The result that asked for what this request brings; {} where there is none."""
     call = item.call
     rounds = None if call is None else call.rounds
-    if call is None or rounds is None or call not in rounds.calls:
+    if call is None or rounds is None or call.round == 0:
         return {}
-    place = rounds.calls.index(call)
-    return rounds.calls[place - 1].result if place > 0 else {}
+    return rounds.calls[call.round - 1].result
 
 
 def lacks_state(item: Item) -> bool:

@@ -117,6 +117,7 @@ class _Gatherer:
             return
         if rounds in waiting:
             waiting.remove(rounds)
+        call.round = len(rounds.calls)
         rounds.calls.append(call)
         call.rounds = rounds
 

@@ -122,6 +122,7 @@ class Call:
         cancelled: the first `notifications/cancelled` of its asker that names it, or the client's closing of
             its HTTP stream (modern); None where it was not cancelled.
         walk, rounds, subscription: what it is part of, if anything.
+        round: its place among the calls of `rounds`, from 0.
         parent: of a legacy request of the server: the client's request in whose HTTP stream it came.
     """
 
@@ -135,6 +136,7 @@ class Call:
     cancelled: Item | None = None
     walk: Walk | None = None
     rounds: Rounds | None = None
+    round: int = 0
     subscription: Subscription | None = None
     parent: Call | None = None
 

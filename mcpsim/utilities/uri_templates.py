@@ -238,6 +238,8 @@ class _Builder:
             raise UriTemplateError(f"{self._text}: {spec!r} is no variable of a URI template.")
         if any(one.name == name for one in self._variables):
             raise UriTemplateError(f"{self._text}: the variable {name!r} stands in it twice.")
+        if len(self._variables) >= MAX_STEPS:
+            raise UriTemplateError(f"{self._text[:60]}: the template is too long to be matched.")
         self._variables.append(Variable(name, is_list, may_be_absent=True))
         return len(self._variables) - 1, int(prefix) if colon else None
 

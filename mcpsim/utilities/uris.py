@@ -10,7 +10,7 @@ from typing import Final
 
 # RFC 3986: a scheme, a colon, and nothing but the characters of URIs.
 _URI: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.\-]*:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
+    r"[A-Za-z][A-Za-z0-9+.\-]*+:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]++|%[0-9A-Fa-f]{2})*+"
 )
 
 

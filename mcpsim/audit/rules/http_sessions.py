@@ -76,14 +76,25 @@ class Opened:
             if (answer := _granted(session)) is not None
         ]
         self._next = 0
-        self.open: list[Session] = []
+        self.sessions: set[Session] = set()
+        self.ids: set[str] = set()
+        self.revisions: set[str] = set()
+        self.all_visible = True
 
-    def at(self, item: Item) -> list[Session]:
-        """Those whose result had come before this item."""
+    def at(self, item: Item) -> Session | None:
+        """The last one whose result had come before this item; None where there is none.
+
+        `sessions`, `ids` and `revisions` are then those of all that had come, and `all_visible` says whether
+        each id is a valid one.
+        """
         while self._next < len(self._granted) and self._granted[self._next][0] < item.index:
-            self.open.append(self._granted[self._next][1])
+            session = self._granted[self._next][1]
+            self.sessions.add(session)
+            self.ids.add(session.id)
+            self.revisions.add(session.revision)
+            self.all_visible = self.all_visible and _VISIBLE.fullmatch(session.id) is not None
             self._next += 1
-        return self.open
+        return self._granted[self._next - 1][1] if self._next else None
 
 
 def _is_over(session: Session, item: Item) -> bool:
@@ -100,9 +111,9 @@ def _id_sent(connection: Connection) -> Iterator[Found]:
     for exchange, item in legacy_requests(connection):
         granted = sessions.at(item)
         # A client may have given up its session, and an id that is not valid it need not send.
-        if not granted or not all(_VISIBLE.fullmatch(one.id) for one in granted):
+        if granted is None or not sessions.all_visible:
             continue
-        if _is_over(granted[-1], item):
+        if _is_over(granted, item):
             continue
         said = exchange.headers.get(SESSION_ID_HEADER)
         if said is None:
@@ -111,10 +122,10 @@ def _id_sent(connection: Connection) -> Iterator[Found]:
                 f"The request has no {SESSION_ID_HEADER} header; the server gave the session an id, so every "
                 "later request has it.",
             )
-        elif not connection.began_late and said not in {one.id for one in granted}:
+        elif not connection.began_late and said not in sessions.ids:
             yield Found(
                 item,
-                f"{SESSION_ID_HEADER} is {show(said)}; the server gave the id {show(granted[-1].id)}.",
+                f"{SESSION_ID_HEADER} is {show(said)}; the server gave the id {show(granted.id)}.",
             )
 
 
@@ -122,7 +133,7 @@ def _missing_id_status(connection: Connection) -> Iterator[Found]:
     sessions = Opened(connection)
     for exchange, item in legacy_requests(connection):
         granted, answer = sessions.at(item), answered(exchange)
-        if not granted or not all(one.id for one in granted) or answer is None:
+        if granted is None or "" in sessions.ids or answer is None:
             continue
         if SESSION_ID_HEADER not in exchange.headers and exchange.status in _OTHER_REFUSALS:
             yield Found(

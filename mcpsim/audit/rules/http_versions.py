@@ -23,9 +23,9 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 def _version_missing(connection: Connection) -> Iterator[Found]:
     sessions = Opened(connection)
     for exchange, item in legacy_requests(connection):
-        granted = sessions.at(item)
+        sessions.at(item)
         session = item.session
-        if not granted or session is None or session not in granted:
+        if session is None or session not in sessions.sessions:
             continue
         if session.revision in VERSION_HEADER_REVISIONS and PROTOCOL_VERSION_HEADER not in exchange.headers:
             yield Found(
@@ -37,12 +37,12 @@ def _version_missing(connection: Connection) -> Iterator[Found]:
 def _version_differs(connection: Connection) -> Iterator[Found]:
     sessions = Opened(connection)
     for exchange, item in legacy_requests(connection):
-        granted = sessions.at(item)
+        sessions.at(item)
         session = item.session
         said = exchange.headers.get(PROTOCOL_VERSION_HEADER)
-        if said is None or session is None or session not in granted:
+        if said is None or session is None or session not in sessions.sessions:
             continue
-        if not session.id and said in {one.revision for one in granted}:
+        if not session.id and said in sessions.revisions:
             # Several clients of a server without session ids, perhaps, which nothing tells apart.
             continue
         if said != session.revision and session.revision in VERSION_HEADER_REVISIONS:
