@@ -24,6 +24,9 @@ LATEST_MODERN: Final = MODERN_REVISIONS[-1]
 # JSON-RPC batches were part of the protocol in one revision only.
 # https://modelcontextprotocol.io/specification/2025-03-26/basic/index#batching
 BATCHING_REVISIONS: Final = frozenset({"2025-03-26"})
+# The one before says nothing of them: its messages follow JSON-RPC, which has them.
+# https://modelcontextprotocol.io/specification/2024-11-05/basic/messages
+SILENT_ABOUT_BATCHES: Final = frozenset({"2024-11-05"})
 
 # The revision that brought the version header; before it a client sends none.
 VERSION_HEADER_REVISIONS: Final = frozenset(LEGACY_REVISIONS[2:]) | frozenset(MODERN_REVISIONS)
@@ -160,6 +163,9 @@ AUDIO_REVISIONS: Final = _SINCE_2025_03_26
 # The legacy revisions that have Streamable HTTP. The first one has another transport on HTTP.
 # https://modelcontextprotocol.io/specification/2025-03-26/changelog
 STREAMABLE_HTTP_REVISIONS: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_03_26
+# Where an invalid `Origin` is answered with 403; before, it is to be validated.
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
+ORIGIN_IS_403_REVISIONS: Final = _SINCE_2025_11_25
 # Where a server may close a connection before its stream has ended, and a stream begins with an id.
 # https://modelcontextprotocol.io/specification/2025-11-25/changelog
 POLLED_STREAM_REVISIONS: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_11_25

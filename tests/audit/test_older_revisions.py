@@ -1182,3 +1182,39 @@ def test_what_is_wrong_in_such_a_session_is_found() -> None:
         wrong = json.loads(json.dumps(wrong).replace('\\"progress\\": 0.5', '\\"progress\\": 0.25'))
         rules = {one.rule for one in audit(wrong).broken}
         assert rules == ({"progress-rises"} if wrong != rows else set()), name
+
+
+HEAD = {"MCP-Protocol-Version": "2025-11-25", "MCP-Session-Id": "5f0c-77aa"}
+
+
+@pytest.mark.parametrize(
+    ("message", "rule"),
+    [
+        (request(9, "ping"), "ping-answered-with-empty-result"),
+        (request(9, "tools/list"), "error-repeats-id"),
+        (notice("notifications/cancelled", {"requestId": 5}), "cancellation-invalid-is-ignored"),
+    ],
+)
+def test_who_refuses_a_head_is_not_blamed_for_what_stands_in_the_body(message: Row, rule: str) -> None:
+    said = [*handshake("2025-11-25", {}, {"tools": {}}), *client(request(5, "tools/list"))]
+    session = streamable(
+        [*said, *server(result(5, tools=[]))],
+        header="2025-11-25",
+        session="5f0c-77aa",
+        events=False,
+        deleted=False,
+    )
+    refusal = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "Bad Request"}}
+    for lacking in ("MCP-Protocol-Version", "MCP-Session-Id", ""):
+        head = {name: value for name, value in HEAD.items() if name != lacking}
+        asked = {
+            "from": "client",
+            "transport": "http",
+            "exchange": "z",
+            "headers": {**JSON_AND_EVENTS, **head},
+        }
+        refused = {"from": "server", "transport": "http", "exchange": "z", "status": 400, "message": refusal}
+        report = audit([*session, {**asked, "message": message}, refused])
+        blamed = [one for one in report.findings if one.level != "note" and one.party == "server"]
+        assert (rule in {one.rule for one in blamed}) == (lacking == "")
+        assert not lacking or blamed == []

@@ -12,6 +12,7 @@ from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, Reading, is_later_by
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.cancellation import BEHAVIOR, cancellations, cursors_given, named
+from mcpsim.audit.rules.http_common import has_odd_head
 from mcpsim.audit.words import show
 from mcpsim.messages import ErrorResponse
 
@@ -238,7 +239,9 @@ def _complaints(connection: Connection) -> Iterator[Complaint]:
     if connection.is_http:
         for cancel in cancels:
             exchange = cancel.exchange
-            if exchange is not None and exchange.answers and exchange.status in REFUSALS:
+            if exchange is None or has_odd_head(cancel):
+                continue
+            if exchange.answers and exchange.status in REFUSALS:
                 yield Complaint(cancel, exchange.answers[0], f"with the status {exchange.status}")
         return
     errors = [

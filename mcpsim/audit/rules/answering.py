@@ -13,6 +13,7 @@ from mcpsim.audit.model import Connection, Exchange, Item, Side
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import is_whole_float, members, on_both
 from mcpsim.audit.words import show
+from mcpsim.audit.rules.http_common import has_odd_head
 from mcpsim.eras.methods import METHODS
 from mcpsim.errors import (
     HEADER_MISMATCH,
@@ -50,6 +51,7 @@ _UNREAD: Final = frozenset({PARSE_ERROR, INVALID_REQUEST})
 LONG: Final = 100_000
 _LOOK_BACK: Final = 20
 FORBIDDEN: Final = 403
+BAD_REQUEST: Final = 400
 _OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
 _REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
 
@@ -266,6 +268,7 @@ def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator
             Found(
                 item,
                 f"This error {_id_in_words(item)}. Perhaps the server refused before it read the request, "
+    by_head = by_head or (status == BAD_REQUEST and has_odd_head(first))
                 f"which has the id {show(first.id)}; with that id in it, the client knows what has failed.",
                 level=NOTE,
             ),

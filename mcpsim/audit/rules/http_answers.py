@@ -22,7 +22,7 @@ from mcpsim.audit.rules.http_common import (
     speaks_modern,
 )
 from mcpsim.audit.words import show
-from mcpsim.eras.revisions import Era
+from mcpsim.eras.revisions import ORIGIN_IS_403_REVISIONS, Era
 from mcpsim.errors import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 from mcpsim.recording.interchange import INTERMEDIARIES
 from mcpsim.transports.http import EVENT_STREAM_TYPE, JSON_TYPE, origin_allowed
@@ -209,10 +209,13 @@ def _origin(exchange: Exchange) -> Iterator[Found]:
     if origin is None or item is None or answer is None or item.revision not in HTTP_REVISIONS:
         return
     if is_success(exchange.status) and not _ORIGIN.fullmatch(origin.strip()):
+        # The earlier revisions do not say how it is refused.
+        right = (
+            "answer 403" if item.revision in ORIGIN_IS_403_REVISIONS else "validate it and refuse the request"
+        )
         yield Found(
             answer,
-            f"The server took a request whose Origin is {show(origin)}, which is no origin; it must answer "
-            "403.",
+            f"The server took a request whose Origin is {show(origin)}, which is no origin; it must {right}.",
         )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from mcpsim.audit.model import Connection, Exchange, Item, Session
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, MODERN, MUST, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import is_registration
-from mcpsim.eras.revisions import STREAMABLE_HTTP_REVISIONS, Era
+from mcpsim.eras.revisions import STREAMABLE_HTTP_REVISIONS, VERSION_HEADER_REVISIONS, Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 from mcpsim.transports.http import (
     EVENT_STREAM_TYPE,
@@ -67,6 +68,7 @@ def posted(item: Item) -> Exchange | None:
     return exchange if exchange.http_method == "POST" else None
 
 
+@once
 def speaks_modern(connection: Connection) -> bool:
     """Whether its server has shown that it knows the modern protocol: by a result, or an error that only
     that protocol has."""
@@ -77,6 +79,7 @@ def speaks_modern(connection: Connection) -> bool:
     )
 
 
+@once
 def _is_old_transport(connection: Connection) -> bool:
     """Whether it is the HTTP+SSE transport of the first revision: it begins with a stream of GET that names
     where to post, and all answers come there.
@@ -131,6 +134,18 @@ def is_resumption(exchange: Exchange) -> bool | None:
     if not shows_head(exchange.request):
         return None
     return LAST_EVENT_ID_HEADER in exchange.headers
+
+
+def has_odd_head(item: Item) -> bool:
+    """Whether a server may refuse a legacy message by the head of its HTTP request alone: it lacks the id or
+    the revision of its session, or names another one."""
+    exchange, session = item.exchange, item.session
+    if exchange is None or session is None or item.sender != "client" or item is session.initialize.request:
+        return False
+    said = exchange.headers.get(PROTOCOL_VERSION_HEADER)
+    needs_version = session.revision in VERSION_HEADER_REVISIONS
+    odd_version = needs_version if said is None else said != session.revision
+    return odd_version or (bool(session.id) and exchange.headers.get(SESSION_ID_HEADER) != session.id)
 
 
 def first_of(exchange: Exchange) -> Item | None:

@@ -17,6 +17,7 @@ from mcpsim.audit.rule import (
     calls,
     each,
 )
+from mcpsim.audit.rules.http_common import has_odd_head
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TIMEOUT_CANCELS_REVISIONS
 from mcpsim.recording.interchange import CLOSINGS
@@ -271,9 +272,7 @@ def _pong(call: Call) -> Iterator[Found]:
 
 def _is_refusal_of_ping(call: Call, exchange: Exchange) -> bool:
     """Whether an HTTP error speaks of the ping, and not of a head that the server may refuse."""
-    session = call.request.session
-    lacks_id = session is not None and bool(session.id) and not exchange.headers.get("mcp-session-id")
-    return exchange.status in (None, 200) or (exchange.status == 400 and not lacks_id)
+    return exchange.status in (None, 200) or (exchange.status == 400 and not has_odd_head(call.request))
 
 
 def _promptly(session: Session) -> Iterator[Found]:

@@ -17,12 +17,13 @@ from mcpsim.audit.rules.envelopes import (
     is_echo,
     is_meant_as_message,
     is_object,
+    is_of_stream,
     is_whole_float,
     members,
     on_both,
 )
 from mcpsim.audit.words import show
-from mcpsim.eras.revisions import BATCHING_REVISIONS
+from mcpsim.eras.revisions import BATCHING_REVISIONS, SILENT_ABOUT_BATCHES
 from mcpsim.messages import is_request_id
 
 Fault = Callable[[Members], "str | None"]
@@ -207,13 +208,28 @@ def _code(item: Item) -> Iterator[Found]:
 
 
 def _batch(item: Item) -> Iterator[Found]:
-    # On HTTP the rule about the body of a POST says it.
-    if not item.is_http and item.revision not in BATCHING_REVISIONS:
-        yield Found(
-            item,
-            "An array stands where one message should be; this revision has no batches.",
-            hint="Send each message by itself.",
-        )
+    # Of the bodies of HTTP other rules say it.
+    in_body = item.is_http and not is_of_stream(item)
+    if item.revision in BATCHING_REVISIONS:
+        if any(members(one).get("method") == "initialize" for one in item.value):
+            # https://modelcontextprotocol.io/specification/2025-03-26/basic/lifecycle#initialization
+            yield Found(
+                item,
+                "initialize stands in an array; in the one revision that has batches it must be sent alone, "
+                "for nothing else can be sent before it is answered.",
+                hint="Send initialize alone.",
+            )
+        return
+    if in_body:
+        return
+    silent = item.revision in SILENT_ABOUT_BATCHES
+    yield Found(
+        item,
+        "An array stands where one message should be; this revision "
+        + ("does not speak of batches, and few take them." if silent else "has no batches."),
+        hint="Send each message by itself.",
+        level=NOTE if silent else None,
+    )
 
 
 def _shape_rule(id: str, page: str, sentence: str, fault: Fault, of: Of = _in_object) -> Rule:
