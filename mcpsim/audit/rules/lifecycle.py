@@ -123,7 +123,8 @@ def _looks_cut_off(first: Item) -> bool:
 
 def _comes_later(first: Item) -> bool:
     """Whether the clock of a trace had run for a while before its first row."""
-    return first.index == 0 and 0 < (first.at_ms or 0) < DATES_MS
+    begin = first.connection.items[0]
+    return begin.index == 0 and 0 < (begin.at_ms or 0) < DATES_MS
 
 
 def _needs_a_session(item: Item) -> bool:
