@@ -77,6 +77,7 @@ def check_twin(one: Misbehaviour) -> None:
 def test_its_name_and_sentence(one: Misbehaviour) -> None:
     assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one.name)
     assert one.name.startswith(f"{one.party}-")
+    assert len(one.name) <= 45
     assert one.sentence.startswith(f"The {one.party}")
     assert one.sentence.endswith(".")
     assert ". " not in one.sentence
