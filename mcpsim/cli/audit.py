@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, cast
 
 from mcpsim.cli.command import Command
 from mcpsim.errors import McpSimError, RecordingError
@@ -57,14 +57,26 @@ def _known() -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
+    try:
+        return _report(options)
+    except KeyboardInterrupt:
+        _complain("interrupted.")
+        return UNREADABLE
+
+
+def _report(options: argparse.Namespace) -> int:
     audited = [_audited(name, options.input_format) for name in options.files]
     for one in audited:
         if one.error:
-            print(f"mcpsim audit: {one.error}", file=sys.stderr)
+            _complain(one.error)
     text = FORMS[options.format](audited)
+    # Both are None in a process that was started without them.
+    output = cast("TextIO | None", sys.stdout)
+    if output is None:
+        raise McpSimError("The report cannot be written: standard output is closed.")
     try:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
+        output.buffer.write(text.encode())
+        output.buffer.flush()
     except OSError as error:
         raise McpSimError(f"The report cannot be written: {error}") from error
     if any(one.error for one in audited):
@@ -72,8 +84,14 @@ def _run(options: argparse.Namespace) -> int:
     return BROKEN if any(one.report is not None and one.report.broken for one in audited) else CLEAN
 
 
+def _complain(text: str) -> None:
+    # A file can have any name, and print(file=None) would write into the report.
+    if cast("TextIO | None", sys.stderr) is not None:
+        print(f"mcpsim audit: {safe(text)}", file=sys.stderr)
+
+
 def _audited(name: str, format: str | None) -> Audited:
-    shown = "Standard input" if name == STANDARD_INPUT else Path(name).name
+    shown = "Standard input" if name == STANDARD_INPUT else Path(name).name or name
     try:
         trace = read_trace(_bytes(name, shown), name=shown, format=format)
     except RecordingError as error:
@@ -85,9 +103,12 @@ def _audited(name: str, format: str | None) -> Audited:
 
 
 def _bytes(name: str, shown: str) -> bytes:
+    given = cast("TextIO | None", sys.stdin)
+    if name == STANDARD_INPUT and given is None:
+        raise RecordingError(f"{shown} cannot be read: it is closed.")
     try:
-        if name == STANDARD_INPUT:
-            data = sys.stdin.buffer.read(lines.MAX_FILE_BYTES + 1)
+        if name == STANDARD_INPUT and given is not None:
+            data = given.buffer.read(lines.MAX_FILE_BYTES + 1)
         else:
             with Path(name).open("rb") as file:
                 data = file.read(lines.MAX_FILE_BYTES + 1)

@@ -141,3 +141,77 @@ def test_its_help_names_the_formats(capsys: pytest.CaptureFixture[str]) -> None:
         main(["audit", "--help"])
     said = capsys.readouterr().out
     assert all(name in said for name in FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("stream", "words", "why"),
+    [
+        ("stdin", ["-"], "Standard input cannot be read: it is closed."),
+        ("stdout", [str(GOOD)], "The report cannot be written: standard output is closed."),
+    ],
+)
+def test_a_stream_that_is_closed(
+    stream: str,
+    words: list[str],
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, stream, None)
+    assert main(["audit", *words]) == 2
+    assert capsys.readouterr().err == f"mcpsim audit: {why}\n"
+
+
+def test_what_is_wrong_never_goes_into_the_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["audit", "--format", "json", "no-such-file"]) == 2
+    assert plain(capsys)["error"].startswith("no-such-file cannot be read")
+
+
+def test_no_name_of_a_file_garbles_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "no\x1b[31m\u202e\udcff"]) == 2
+    assert capsys.readouterr().err.startswith("mcpsim audit: no\\u001b[31m\\u202e\\udcff cannot be read")
+
+
+def test_an_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class Input:
+        class buffer:  # noqa: N801
+            @staticmethod
+            def read(size: int) -> bytes:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    assert main(["audit", "-"]) == 2
+    assert capsys.readouterr().err == "mcpsim audit: interrupted.\n"
+
+
+HOSTILE = "\x1b[31m\u202e\u2028\ud800\x9b<script>alert(1)</script>"
+
+
+def hostile(text: str) -> bytes:
+    messages: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": text, "method": text, "params": {"_meta": {text: text}}},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": text, "cursor": text}},
+        {"jsonrpc": "2.0", "id": text, "method": "resources/read", "params": {"uri": text}},
+    ]
+    rows: list[dict[str, Any]] = [{"from": "client", "message": message} for message in messages]
+    rows += [
+        {"from": "server", "message": {"jsonrpc": "2.0", "id": text, "error": {"code": 1, "message": text}}}
+    ]
+    rows += [{"from": "server", "raw": text}, {"from": "client", "event": text}, {text: text}]
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_stands_in_a_trace_is_harmless(
+    form: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(hostile(HOSTILE))
+    assert main(["audit", "--format", form, str(path)]) == 1
+    said = capsysbinary.readouterr().out.decode("utf-8")
+    assert not [one for one in HOSTILE if not one.isprintable() and one in said]
+    if form == "json":
+        json.loads(said, parse_constant=pytest.fail)
