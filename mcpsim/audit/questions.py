@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from mcpsim.audit.model import Call, Item, Rounds
+from mcpsim.audit.model import Call, Connection, Item, Rounds
+from mcpsim.audit.once import once
 from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
@@ -130,8 +131,19 @@ def declared(call: Call) -> Json | None:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 
-def questions(call: Call) -> Iterator[Question]:
+def questions(call: Call) -> tuple[Question, ...]:
     """The questions that a call puts (legacy), or that it was answered with (modern)."""
+    if call.method not in GROUPS and not asks(call.answer):
+        return ()
+    return _questions_of(call.connection, call)
+
+
+@once
+def _questions_of(_: Connection, call: Call) -> tuple[Question, ...]:
+    return tuple(_find_questions(call))
+
+
+def _find_questions(call: Call) -> Iterator[Question]:
     if call.method in GROUPS:
         if call.asked_by == "server":
             yield Question(call.request, call, "", call.method, call.request.params, declared(call))
@@ -188,6 +200,11 @@ def asked_of(call: Call) -> Call | None:
     Several calls of one tool may wait for their answers at the same time. The one that fits best in state and
     keys is taken, and of several the latest.
     """
+    return None if call.rounds is None else _asked_of(call.connection, call)
+
+
+@once
+def _asked_of(_: Connection, call: Call) -> Call | None:
     rounds = call.rounds
     if rounds is None:
         return None

@@ -10,10 +10,11 @@ from typing import Final
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Connection, Exchange, Item, Side
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import is_whole_float, members, on_both
-from mcpsim.audit.words import show
 from mcpsim.audit.rules.http_common import has_odd_head
+from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.errors import (
     HEADER_MISMATCH,
@@ -50,8 +51,8 @@ _UNREAD: Final = frozenset({PARSE_ERROR, INVALID_REQUEST})
 #: A request that is longer than this may be too long to be read.
 LONG: Final = 100_000
 _LOOK_BACK: Final = 20
-FORBIDDEN: Final = 403
 BAD_REQUEST: Final = 400
+FORBIDDEN: Final = 403
 _OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
 _REQUESTS: Final = frozenset(row.name for row in METHODS if row.kind == "request")
 
@@ -112,7 +113,12 @@ def _as_text(id: object) -> str:
 Named = tuple[str, Found]
 
 
-def _strays(connection: Connection) -> Iterator[Named]:
+@once
+def _strays(connection: Connection) -> tuple[Named, ...]:
+    return tuple(_find_strays(connection))
+
+
+def _find_strays(connection: Connection) -> Iterator[Named]:
     """The answers that answer nothing, and the rule that each breaks."""
     if not any(_is_stray(item) for item in connection.items):
         return
@@ -262,13 +268,13 @@ def _in_exchange(item: Item, first: Item | None, status: int | None) -> Iterator
     if status == FORBIDDEN and item.code not in _AFTER_READING:
         return
     by_head = status in _BEFORE_READING or (status is not None and status >= 500)
+    by_head = by_head or (status == BAD_REQUEST and has_odd_head(first))
     if (by_head and item.code not in _AFTER_READING) or _is_long(first):
         yield (
             REPEATS,
             Found(
                 item,
                 f"This error {_id_in_words(item)}. Perhaps the server refused before it read the request, "
-    by_head = by_head or (status == BAD_REQUEST and has_odd_head(first))
                 f"which has the id {show(first.id)}; with that id in it, the client knows what has failed.",
                 level=NOTE,
             ),

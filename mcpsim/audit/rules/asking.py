@@ -73,8 +73,8 @@ def _deprecated(method: str) -> Callable[[Connection], Iterator[Found]]:
     return check
 
 
-def _modern_questions(call: Call) -> Iterator[Question]:
-    return questions(call) if call.method in ASKERS and call.era == "modern" else iter(())
+def _modern_questions(call: Call) -> tuple[Question, ...]:
+    return questions(call) if call.method in ASKERS and call.era == "modern" else ()
 
 
 _DEPRECATED: Final[Mapping[str, tuple[str, str]]] = {

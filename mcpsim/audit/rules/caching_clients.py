@@ -97,7 +97,9 @@ def _fetches(connection: Connection) -> tuple[tuple[str, Item, _Fetched], ...]:
 def _find_fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
     """Says where a client fetches again what is fresh ("early"), just when it gets stale ("on time"), or at
     the same interval again and again ("steady")."""
-    if connection.client in INTERMEDIARIES or not any(call.method in CACHEABLE for call in connection.calls):
+    fetched = sum(call.method in CACHEABLE for call in connection.calls)
+    # Nothing is said before the third time.
+    if connection.client in INTERMEDIARIES or fetched <= _EARLY:
         return
     known: dict[tuple[str, str | None, str], _Fetched] = {}
     asked: dict[Call, _Fetched] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Connection, Item, Trace
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import speaks_modern
 from mcpsim.audit.rules.negotiation import listed_by
@@ -41,6 +42,7 @@ class Attempt:
     left: Item | None
 
 
+@once
 def _attempt(connection: Connection) -> Attempt | None:
     if connection.began_late:
         return None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Trace, Walk
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Difference, difference
@@ -62,7 +63,13 @@ def _arguments(item: Item) -> Mapping[str, Any]:
     return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
 
 
-def carried(connection: Connection) -> Iterator[Carried]:
+@once
+def carried(connection: Connection) -> tuple[Carried, ...]:
+    """The calls of tools of which some have such headers, with what belongs into them."""
+    return tuple(_find_carried(connection))
+
+
+def _find_carried(connection: Connection) -> Iterator[Carried]:
     """The calls of tools over HTTP, where the server wants any argument of any tool in a header."""
     if not connection.is_http or not any(_wants_headers(walk) for walk in connection.walks):
         return
