@@ -17,7 +17,8 @@ How to add one, to the tuple of its topic module:
   `good_setting={"gateway": Gateway()}`.
 - Where it misbehaves by how it takes what the other side does wrong, that is the `provocation`, or the
   `story`; the rule of the other side then stands in `WITH_IT` of the tests.
-- Otherwise the other peer is a normal one. It may refuse what it gets: an error of the story is in the run's `error`.
+- Otherwise the other peer is a normal one. It may refuse what it gets: an error of the story is in the run's
+  `error`.
 """
 
 from __future__ import annotations
