@@ -7,10 +7,11 @@ What is JSON and no message is told here, on every transport. What is no JSON: s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
-from mcpsim.audit.model import Item
-from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, items
+from mcpsim.audit.model import Connection, Item
+from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, each, items
 from mcpsim.audit.rules.envelopes import (
     NOTHING,
     Members,
@@ -207,6 +208,20 @@ def _code(item: Item) -> Iterator[Found]:
     yield Found(item, f"The `code` of this error is {show(code)}; it must be an integer.")
 
 
+def _batches(connection: Connection) -> Iterator[Found]:
+    asked = False
+    for item in connection.items:
+        if item.kind != "batch":
+            continue
+        answers = (
+            item.sender == "server" and asked and not any("method" in members(one) for one in item.value)
+        )
+        asked = asked or item.sender == "client"
+        for found in _batch(item):
+            # Who is asked in an array has nothing better to answer with, if it does not refuse.
+            yield replace(found, level=NOTE) if answers else found
+
+
 def _batch(item: Item) -> Iterator[Found]:
     # Of the bodies of HTTP other rules say it.
     in_body = item.is_http and not is_of_stream(item)
@@ -254,8 +269,8 @@ MESSAGES: Final[tuple[Rule, ...]] = (
         ALL,
         on_both(PAGE),
         "A message stands by itself, and not in an array with others.",
-        on=items("batch"),
-        check=_batch,
+        on=each(Connection, among=("batch",)),
+        check=_batches,
     ),
     Rule(
         "stdio-json-is-a-message",
