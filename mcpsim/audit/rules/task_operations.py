@@ -88,6 +88,7 @@ def _left_alone(book: Book) -> Iterator[Found]:
                 asked,
                 f"The task {show(task.id)} is not asked after any more, for {quiet_ms / 1000:g} s, and was "
                 '"working". Whoever wants its result asks on until it has ended.',
+                party=asked.connection.client if task.receiver == "server" else asked.connection.server,
                 level=NOTE,
             )
 
