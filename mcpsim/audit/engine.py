@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from pydantic_core import to_json
+
 from mcpsim.audit.model import (
     Call,
     Connection,
@@ -167,13 +169,21 @@ class _Runner:
     def items(self, items: Sequence[Item]) -> None:
         """Ask about each item."""
         of, wanted = self._table.of, {kind: self._table.wanted(kind) for kind in get_args(Kind)}
+        inside = {
+            kind: tuple((one, one.encode()) for one in wanted[kind] if one[0] == '"') for kind in wanted
+        }
         for item in items:
             kind = item.kind
             names = wanted[kind]
             if names:
                 names = names.intersection(
-                    (*item.params, *item.result, *item.meta, _TRANSPORTS[item.is_http])
+                    (*item.params, *item.result, *item.meta, _TRANSPORTS[item.connection.is_http])
                 )
+            if inside[kind]:
+                text = _text(item.value)
+                deep = [name for name, written in inside[kind] if text is None or written in text]
+                if deep:
+                    names = names.union(deep)
             self._ask(of(kind, item.method, known(item), names), item)
 
     def parts(self, connection: Connection) -> None:
@@ -209,6 +219,15 @@ class _Runner:
                         self.found.append(_finding(rule, one))
             except Exception as error:  # A fault of ours must not hide what else there is to say.
                 self.broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
+
+
+def _text(value: Any) -> bytes | None:
+    """A message as JSON: to look for a name in it is much faster than to walk through it. None where it
+    cannot be written."""
+    try:
+        return to_json(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _items(exchange: Exchange) -> Iterator[Item]:

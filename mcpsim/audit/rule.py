@@ -47,8 +47,9 @@ class On(NamedTuple):
     right things occur.
 
     What occurs in a part is "http" or "stdio", the kinds and methods of its items, and the names of the
-    members of their params, results and `_meta`. A rule that says what it is about is not asked where there
-    is none of it: that is much faster, and finds the same.
+    members of their params, results and `_meta`; in a message also what `inside` names. A rule that says what
+    it is about is not asked where there is none of it: that is much faster, and finds the same. Of sessions,
+    walks, rounds and subscriptions nothing is told.
 
     Attributes:
         kind: of an item, or the type of another part.
@@ -67,6 +68,11 @@ class On(NamedTuple):
 
 
 Names = tuple[str, ...]
+
+
+def inside(*names: str) -> Names:
+    """For `needs` and `among` of a message: it has a member of that name somewhere, however deep."""
+    return tuple(f'"{name}"' for name in names)
 
 
 def messages(*, needs: Names = (), among: Names = ()) -> On:
@@ -177,6 +183,7 @@ __all__ = [
     "calls",
     "each",
     "errors",
+    "inside",
     "items",
     "messages",
     "notifications",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.model import Item
-from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, results
+from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, inside, results
 from mcpsim.audit.rules.listed import members_of
 from mcpsim.audit.rules.texts import blocks_of, plain
 from mcpsim.audit.words import show
@@ -190,7 +190,7 @@ CONTENT: Final[tuple[Rule, ...]] = (
         ALL,
         _at("server/tools#image-content"),
         "The data of an image or of audio in a tool's result is base64.",
-        on=results("tools/call"),
+        on=results("tools/call", needs=inside("data")),
         check=_media,
     ),
     Rule(
@@ -220,7 +220,7 @@ CONTENT: Final[tuple[Rule, ...]] = (
         ALL,
         _at("server/resources#binary-content"),
         "The binary content of a resource is base64.",
-        on=results("resources/read", "tools/call", "prompts/get"),
+        on=results("resources/read", "tools/call", "prompts/get", needs=inside("blob")),
         check=_blobs,
     ),
     Rule(
@@ -230,7 +230,7 @@ CONTENT: Final[tuple[Rule, ...]] = (
         ALL,
         _at("server/resources#annotations"),
         "Annotations name users and assistants as the audience, and a priority from 0 to 1.",
-        on=results(*_WITH_ANNOTATIONS),
+        on=results(*_WITH_ANNOTATIONS, needs=inside("annotations")),
         check=_hints,
     ),
     Rule(
@@ -240,7 +240,7 @@ CONTENT: Final[tuple[Rule, ...]] = (
         ALL,
         _at("server/resources#annotations"),
         "The moment of the last modification in annotations is a timestamp of ISO 8601.",
-        on=results(*_WITH_ANNOTATIONS),
+        on=results(*_WITH_ANNOTATIONS, needs=inside("lastModified")),
         check=_modified,
     ),
 )

@@ -6,11 +6,11 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/index#icons
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Item
-from mcpsim.audit.rule import NOTE, Found, Rule, messages
+from mcpsim.audit.rule import NOTE, Found, Rule, inside, messages
 from mcpsim.audit.rules.envelopes import members, on_both
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import ICON_REVISIONS
@@ -19,7 +19,6 @@ from mcpsim.messages.meta import CLIENT_INFO, SERVER_INFO
 ICONS_PAGE: Final = "basic/index#icons"
 LISTS: Final = frozenset({"tools", "resources", "resourceTemplates", "prompts", "content"})
 _IDENTITIES: Final = ("clientInfo", "serverInfo")
-_WHERE: Final = LISTS.union(_IDENTITIES)
 
 _SIZE: Final = re.compile(r"any|[1-9][0-9]*x[1-9][0-9]*")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -39,25 +38,12 @@ def icons(item: Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield from _of(entry)
 
 
-def _holds_icons(item: Item) -> bool:
-    """Whether there is something in a message that has icons. Most have nothing."""
-    meta = item.meta
-    if meta and ("icons" in members(meta.get(CLIENT_INFO)) or "icons" in members(meta.get(SERVER_INFO))):
-        return True
-    body = item.result if item.kind == "response" else item.params
-    return not _WHERE.isdisjoint(body)
-
-
 def _of(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     holder = members(value)
     found = holder.get("icons")
     if isinstance(found, list):
         for icon in cast("list[Any]", found):
             yield show(holder.get("name")), members(icon)
-
-
-def _with_icons(check: Callable[[Item], Iterator[Found]]) -> Callable[[Item], Iterable[Found]]:
-    return lambda item: check(item) if _holds_icons(item) else ()
 
 
 def _sources(item: Item) -> Iterator[Found]:
@@ -109,8 +95,8 @@ ICONS: Final[tuple[Rule, ...]] = (
         ICON_REVISIONS,
         on_both(ICONS_PAGE),
         "The source of an icon is an https: or a data: URI; clients refuse other schemes.",
-        on=messages(),
-        check=_with_icons(_sources),
+        on=messages(needs=inside("icons")),
+        check=_sources,
     ),
     Rule(
         "icon-size-has-its-form",
@@ -119,7 +105,7 @@ ICONS: Final[tuple[Rule, ...]] = (
         ICON_REVISIONS,
         on_both(ICONS_PAGE),
         'The sizes of an icon are like "48x48", or "any".',
-        on=messages(),
-        check=_with_icons(_sizes),
+        on=messages(needs=inside("icons")),
+        check=_sizes,
     ),
 )

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from mcpsim.audit.model import Connection, Item, Session, Walk
-from mcpsim.audit.rule import ALL, LEGACY, MUST, NOTE, Found, Rule, each, results
+from mcpsim.audit.rule import ALL, LEGACY, MUST, NOTE, Found, Rule, each, inside, results
 from mcpsim.audit.rules.content import Place, blocks, contents
 from mcpsim.audit.rules.listed import RESOURCES as LIST
 from mcpsim.audit.rules.listed import listing_of, members_of
@@ -148,7 +148,7 @@ RESOURCES: Final[tuple[Rule, ...]] = (
         ALL,
         _at("custom-uri-schemes"),
         "The URI of a resource is one by RFC 3986.",
-        on=results("resources/list", "resources/read", "tools/call", "prompts/get"),
+        on=results("resources/list", "resources/read", "tools/call", "prompts/get", needs=inside("uri")),
         check=_valid,
     ),
     Rule(

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.json_schemas import Misfit, NotJudged, Schemas, schemas_of
 from mcpsim.audit.model import Call, Connection, Item
-from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, errors, results
+from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, errors, inside, results
 from mcpsim.audit.rules.listed import TOOLS, Asked, Listing, Questions, asked, is_complete
 from mcpsim.audit.rules.texts import (
     LONGEST,
@@ -296,7 +296,7 @@ TOOL_CALLS: Final[tuple[Rule, ...]] = (
         EMBEDDING_NEEDS_RESOURCES_REVISIONS,
         {"modern": "server/tools#embedded-resources", "legacy": "server/tools#embedded-resources"},
         "A server that embeds resources in results of tools has the resources capability.",
-        on=results("tools/call"),
+        on=results("tools/call", needs=inside("resource")),
         check=_embedded,
     ),
     Rule(

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.json_schemas import Itself
 from mcpsim.audit.model import Connection, Item
-from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
+from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, inside, results
 from mcpsim.audit.rules.listed import TOOLS, asked, members_of
 from mcpsim.audit.rules.texts import plain
 from mcpsim.audit.words import show
@@ -220,7 +220,7 @@ TOOL_HEADERS: Final[tuple[Rule, ...]] = (
         _PAGES,
         "An x-mcp-header is a token, unique in its schema, at a property of a primitive type that is reached "
         "from the root through properties alone.",
-        on=results("tools/list"),
+        on=results("tools/list", needs=inside("x-mcp-header")),
         check=_valid,
     ),
     Rule(
@@ -230,7 +230,7 @@ TOOL_HEADERS: Final[tuple[Rule, ...]] = (
         MODERN,
         _PAGES,
         "No x-mcp-header stands at an argument that is a secret.",
-        on=results("tools/list"),
+        on=results("tools/list", needs=inside("x-mcp-header")),
         check=_sensitive,
     ),
     Rule(
