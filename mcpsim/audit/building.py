@@ -80,15 +80,39 @@ def key_of(side: Side, id: object) -> Key | None:
 _OTHER: Final[Mapping[Side, Side]] = {"client": "server", "server": "client"}
 
 
+class _Named:
+    """Requests by their ids or tokens. Over HTTP two sessions of one connection may use the same ones."""
+
+    __slots__ = ("_all", "_of_session")
+
+    def __init__(self) -> None:
+        self._all: dict[Key, Call] = {}
+        self._of_session: dict[tuple[str, Key], Call] = {}
+
+    def put(self, key: Key, call: Call) -> None:
+        """From now on the key is that of this request."""
+        self._all[key] = call
+        exchange = call.request.exchange
+        session = None if exchange is None else exchange.headers.get(SESSION_HEADER)
+        if session:
+            self._of_session[session, key] = call
+
+    def get(self, key: Key, exchange: Exchange | None) -> Call | None:
+        """The request of a key, as somebody in this exchange means it."""
+        session = None if exchange is None else exchange.headers.get(SESSION_HEADER)
+        found = self._of_session.get((session, key)) if session else None
+        return found or self._all.get(key)
+
+
 class _Wires:
     """What is open on a connection while it is read."""
 
     __slots__ = ("calls", "carried", "exchanges", "sessions", "tokens")
 
     def __init__(self) -> None:
-        self.calls: dict[Key, Call] = {}
+        self.calls = _Named()
         self.carried: dict[tuple[Exchange, Key], Call] = {}
-        self.tokens: dict[Key, Call] = {}
+        self.tokens = _Named()
         self.exchanges: dict[str, Exchange] = {}
         self.sessions: dict[str, Session] = {}
 
@@ -259,7 +283,7 @@ def _unnamed(row: Mapping[str, Any], side: Side, wires: _Wires) -> Exchange | No
     if isinstance(message, dict):
         members = cast("dict[str, Any]", message)
         key = key_of("client", members.get("id")) if "method" not in members else None
-        call = None if key is None else wires.calls.get(key)
+        call = None if key is None else wires.calls.get(key, None)
         if call is not None:
             return call.request.exchange
         if "method" in members and last is not None and _is_done(last):
@@ -423,11 +447,11 @@ def _request(item: Item, wires: _Wires, is_copy: bool) -> None:
     if is_copy:
         return
     if key is not None:
-        wires.calls[key] = call
+        wires.calls.put(key, call)
     if PROGRESS_TOKEN in item.meta:
         token = key_of(item.sender, item.meta[PROGRESS_TOKEN])
         if token is not None:
-            wires.tokens[token] = call
+            wires.tokens.put(token, call)
 
 
 def _answer(item: Item, wires: _Wires, is_copy: bool) -> None:
@@ -448,7 +472,7 @@ def _answer(item: Item, wires: _Wires, is_copy: bool) -> None:
         if exchange is not None and item.sender == "server":
             call = wires.carried.get((exchange, key))
         if call is None:
-            call = wires.calls.get(key)
+            call = wires.calls.get(key, exchange)
     if call is None:
         return
     item.call = call
@@ -479,20 +503,19 @@ def _about(item: Item, wires: _Wires) -> Call | None:
     method = item.method
     if method == "notifications/progress":
         token = key_of(other, item.params.get("progressToken"))
-        return None if token is None else wires.tokens.get(token)
+        return None if token is None else wires.tokens.get(token, item.exchange)
     if method == "notifications/cancelled":
         id = item.params.get("requestId")
         for side in (item.sender, other):
             key = key_of(side, id)
-            if key is not None and key in wires.calls:
-                call = wires.calls[key]
-                # A server speaks of the client's requests only to end a subscription.
-                if side == item.sender or call.method == "subscriptions/listen":
-                    return call
+            call = None if key is None else wires.calls.get(key, item.exchange)
+            # A server speaks of the client's requests only to end a subscription.
+            if call is not None and (side == item.sender or call.method == "subscriptions/listen"):
+                return call
         return None
     if SUBSCRIPTION_ID in item.meta:
         key = key_of("client", item.meta[SUBSCRIPTION_ID])
-        call = None if key is None else wires.calls.get(key)
+        call = None if key is None else wires.calls.get(key, item.exchange)
         if call is not None:
             return call
     exchange = item.exchange

@@ -1218,3 +1218,31 @@ def test_who_refuses_a_head_is_not_blamed_for_what_stands_in_the_body(message: R
         blamed = [one for one in report.findings if one.level != "note" and one.party == "server"]
         assert (rule in {one.rule for one in blamed}) == (lacking == "")
         assert not lacking or blamed == []
+
+
+def test_two_sessions_of_one_connection_have_ids_and_tokens_of_their_own() -> None:
+    said = [
+        *handshake("2025-11-25", {}, {"tools": {}}),
+        *client(request(1, "tools/call", {"name": "horn", "_meta": {"progressToken": 1}})),
+        *server(notice("notifications/progress", {"progressToken": 1, "progress": 1})),
+        *server(request(1, "ping")),
+        *client(result(1)),
+        *server(notice("notifications/progress", {"progressToken": 1, "progress": 2})),
+        *server(result(1, content=[])),
+    ]
+    one, other = (
+        streamable(said, header="2025-11-25", session=id, deleted=False) for id in ("5f0c-77aa", "01b2-9d3e")
+    )
+    rows: list[Row] = []
+    for row, second in zip(one, other, strict=True):
+        rows += [row, {**second, "exchange": f"second {second['exchange']}"}]
+    report = audit(rows)
+    assert [one for one in report.findings if one.level != "note"] == []
+    # Told apart by nothing but the session, and still each in its own order.
+    wrong = [
+        {**row, "message": notice("notifications/progress", {"progressToken": 1, "progress": 1})}
+        if row.get("message", {}).get("params", {}).get("progress") == 2 and "second" in row["exchange"]
+        else row
+        for row in rows
+    ]
+    assert {one.rule for one in audit(wrong).broken} == {"progress-rises"}

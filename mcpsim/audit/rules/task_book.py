@@ -171,14 +171,20 @@ def related_of(item: Item) -> Any:
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time as tasks have it, or None."""
-    if not isinstance(value, str) or "T" not in value:
+    """A time as tasks have it, or None; without a zone where none is given.
+
+    RFC 3339 also has small letters, and allows a space for the letter between date and time.
+    """
+    if not isinstance(value, str) or len(value) < _SHORTEST_TIME:
         return None
     try:
-        found = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return datetime.fromisoformat(value.upper().replace("Z", "+00:00"))
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+
+
+#: A date by itself is no moment: at least hours and minutes follow it.
+_SHORTEST_TIME: Final = len("20251125T1030")
 
 
 def is_later(report: Report, before: Report) -> bool:
@@ -187,8 +193,10 @@ def is_later(report: Report, before: Report) -> bool:
     Over HTTP an answer may overtake another one: then only what was asked for later, or says so itself, is.
     """
     updated, was = time_of(report.task.get("lastUpdatedAt")), time_of(before.task.get("lastUpdatedAt"))
-    if updated is not None and was is not None and updated < was:
-        return False
+    if updated is not None and was is not None:
+        comparable = (updated.tzinfo is None) == (was.tzinfo is None)
+        if comparable and updated < was:
+            return False
     if report.call is not None and report.call.request.index > before.item.index:
         return True
     return is_one_stream(before.item, report.item) and report.call is None

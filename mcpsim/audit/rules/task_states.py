@@ -169,11 +169,19 @@ def _time_check(name: str) -> Any:
     def check(book: Book) -> Iterator[Found]:
         for report in book.reports:
             value = report.task.get(name)
-            if time_of(value) is None:
+            moment = time_of(value)
+            if moment is None:
                 what = f"is {show(value)}" if name in report.task else "is missing"
                 yield Found(
                     report.item,
                     f'{name} of this task {what}; it must be a time such as "2025-11-25T10:30:00Z".',
+                )
+            elif moment.tzinfo is None:
+                yield Found(
+                    report.item,
+                    f"{name} of this task is {show(value)}, without a zone. basic/utilities/tasks says "
+                    "ISO 8601, which allows that, and links to RFC 3339, which does not.",
+                    level=NOTE,
                 )
 
     return check
