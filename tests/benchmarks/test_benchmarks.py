@@ -44,3 +44,17 @@ def test_scaling() -> None:
     assert size["us_per_call"] > 0
     assert size["jsonl_bytes_per_call"] > 500
     assert (found["time_growth"], size["bytes_per_call"] >= 0) == (1.0, True)
+
+
+def test_audit_rate() -> None:
+    found = printed("audit_rate.py", "--messages", "20", "40", "--rounds", "1")
+    assert list(found) == ["long", "mixed"]
+    rates = ["audit_per_s", "parse_per_s", "validate_per_s"]
+    for trace in found.values():
+        assert list(trace) == ["sizes", "growth"]
+        assert list(trace["sizes"]) == ["20", "40"]
+        for size in trace["sizes"].values():
+            assert list(size) == [*rates, "ratio", "strict_ratio"]
+            assert all(isinstance(value, float) and value > 0 for value in size.values())
+            assert size["ratio"] == pytest.approx(size["parse_per_s"] / size["audit_per_s"])
+        assert trace["growth"] > 0
