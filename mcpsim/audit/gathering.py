@@ -125,7 +125,10 @@ class _Gatherer:
         result = item.result
         if call.method == "server/discover":
             declared = _capabilities(result.get("capabilities"))
-            if declared is not None:
+            if item.disturbed:
+                # What came may not be what the server said.
+                self._declared.pop(_place(call), None)
+            elif declared is not None:
                 self._declared[_place(call)] = declared
         if call.walk is not None:
             cursor = result.get("nextCursor")

@@ -263,8 +263,9 @@ class Session:
 
     @property
     def server_capabilities(self) -> Mapping[str, Any] | None:
-        """What the server declared; None before its result."""
-        found = self.initialize.result.get("capabilities")
+        """What the server declared; None before its result, and where the wire touched that."""
+        answer = self.initialize.answer
+        found = None if answer is None or answer.disturbed else answer.result.get("capabilities")
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from mcpsim import Stdio, StreamableHttp
 from mcpsim.course import STORIES
-from mcpsim.transports.faults import Change, Delay, Drop, Duplicate, Fault, Reorder
+from mcpsim.transports.faults import SERVER_HOP, Change, Delay, Drop, Duplicate, Fault, Reorder
 
 WAYS = {"stdio": Stdio, "http": StreamableHttp}
 CANCELLED = "notifications/cancelled"
+DISCOVERED = "result of server/discover"
 # A story, and what goes wrong in it.
 FOUND: list[tuple[str, Any, str, Fault]] = [
     # The server cancels a question that the client never saw, saw under another id, or sees later.
@@ -28,6 +29,17 @@ FOUND: list[tuple[str, Any, str, Fault]] = [
         "http",
         Duplicate("tools/call", nth=2, hop="client-gateway"),
     ),
+    # Each server was asked to begin a session.
+    ("session-at-the-wrong-replica", "legacy", "http", Duplicate("initialize")),
+    # The server answers to what it got: under another id, or under none where it could not read the id.
+    ("each-page-by-itself", "modern", "http", Change("resources/list", old=b"1", new=b"2")),
+    ("any-replica-will-do", "modern", "http", Change("tools/list", hop=SERVER_HOP, old=b"id", new=b"\xff")),
+    ("ask-the-model", "legacy", "stdio", Change("tools/call", old=b":", new=b"\n")),
+    ("two-subscriptions", "modern", "stdio", Change("subscriptions/listen", old=b"1", new=b"2")),
+    # It did answer.
+    ("ping-both-ways", "legacy", "http", Drop("result of ping")),
+    # It declared something else.
+    ("progress-without-a-total", "auto", "stdio", Change(DISCOVERED, old=b"tools", new=b"fools")),
     # The end of stdin comes after what was written before it.
     ("state-is-good-once", "modern", "stdio", Delay("tools/call", by_ms=100_000)),
     ("never-longer-than-the-maximum", "modern", "stdio", Delay(CANCELLED, by_ms=100_000)),
