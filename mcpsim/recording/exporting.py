@@ -36,7 +36,7 @@ def to_interchange(sequence: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 def to_numbered_interchange(sequence: Sequence[Event]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a recording, each with the index of the event at which the observer sees it."""
+    """The rows of a recording, each with the index of the event that it shows."""
     return _Observer(sequence).rows()
 
 
@@ -60,47 +60,46 @@ class _Observer:
             if frame.fate == "delivered" and not self._is_client(frame.sender, frame.receiver):
                 where = (frame.connection, frame.exchange)
                 self._expected[where] = self._expected.get(where, 0) + 1
-        self._held: dict[tuple[int, int], list[Event]] = {}
+        self._held: dict[tuple[int, int], list[tuple[int, Event]]] = {}
 
     def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for index, event in enumerate(self._sequence):
-            for row in self._seen(event):
-                yield index, row
+            yield from self._seen(index, event)
 
-    def _seen(self, event: Event) -> Iterator[dict[str, Any]]:
+    def _seen(self, index: int, event: Event) -> Iterator[tuple[int, dict[str, Any]]]:
         if event.kind == events.SENT:
             frame = self._frames[event.frame]
             if self._is_client(event.party, event.peer) and not frame.copy_of:
-                yield self._frame_row(frame, CLIENT_SIDE, event.at_us, frame.data)
+                yield index, self._frame_row(frame, CLIENT_SIDE, event.at_us, frame.data)
         elif event.kind == events.DELIVERED:
             frame = self._frames.get(event.frame)
             if frame is not None and not self._is_client(frame.sender, frame.receiver):
-                yield from self._arrival(event, frame)
+                yield from self._arrival(index, event, frame)
         elif event.kind == events.CLOSED:
-            yield from self._closing(event)
+            yield from self._closing(index, event)
         elif event.kind == events.NOTE and _event_name(event):
-            yield self._note_row(event)
+            yield index, self._note_row(event)
 
     def _is_client(self, party: str, peer: str) -> bool:
         if (party, peer) in self._clients:
             return True
         return (peer, party) not in self._clients and _rank(party) < _rank(peer)
 
-    def _arrival(self, event: Event, frame: Frame) -> Iterator[dict[str, Any]]:
-        yield self._frame_row(frame, SERVER_SIDE, event.at_us, frame.arrived_data)
+    def _arrival(self, index: int, event: Event, frame: Frame) -> Iterator[tuple[int, dict[str, Any]]]:
+        yield index, self._frame_row(frame, SERVER_SIDE, event.at_us, frame.arrived_data)
         where = (frame.connection, frame.exchange)
         self._expected[where] -= 1
         if not self._expected[where]:
-            for closing in self._held.pop(where, ()):
-                yield self._closed_row(closing, event.at_us)
+            for index_of_closing, closing in self._held.pop(where, ()):
+                yield index_of_closing, self._closed_row(closing, event.at_us)
 
-    def _closing(self, event: Event) -> Iterator[dict[str, Any]]:
+    def _closing(self, index: int, event: Event) -> Iterator[tuple[int, dict[str, Any]]]:
         # The end of what a server sends is seen after everything that it sent before.
         where = (event.connection, event.exchange)
         if self._expected.get(where) and not self._is_client(event.party, event.peer):
-            self._held.setdefault(where, []).append(event)
+            self._held.setdefault(where, []).append((index, event))
         else:
-            yield self._closed_row(event, event.at_us)
+            yield index, self._closed_row(event, event.at_us)
 
     def _common(self, event: Event | Frame, side: str, at_us: int, pair: tuple[str, str]) -> dict[str, Any]:
         row: dict[str, Any] = {"from": side, "t_ms": at_us // 1000 if at_us % 1000 == 0 else at_us / 1000}
