@@ -59,7 +59,9 @@ def _version_invalid(exchange: Exchange) -> Iterator[Found]:
         return
     if item.revision not in VERSION_HEADER_REVISIONS or not is_success(exchange.status):
         return
-    if not _exists(said):
+    # What both had agreed on is no mistake of this request, such as the revision of a draft.
+    agreed = item.session is not None and item.session.initialize.result.get("protocolVersion") == said
+    if not agreed and not _exists(said):
         yield Found(
             answer,
             f"The server took a request with {PROTOCOL_VERSION_HEADER}: {show(said)}, which is no revision "
