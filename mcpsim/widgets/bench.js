@@ -91,13 +91,18 @@ class BenchView {
       const legend = name ? html("legend", {}, name) : null;
       return html("fieldset", {}, legend, html("div", { class: "mcpsim-set" }, ...knobs));
     });
-    this.title = html("strong", { class: "mcpsim-title", dir: "auto" });
     const reset = html("button", { type: "button" }, "Back to the story");
     reset.addEventListener("click", () => this.ask({}));
     this.status = html("p", { class: "mcpsim-status", role: "status" });
     this.error = html("p", { class: "mcpsim-bench-error", role: "alert", dir: "auto", hidden: true });
     this.knobs.replaceChildren(
-      html("div", { class: "mcpsim-header" }, this.title, html("span", { class: "mcpsim-tools" }, reset)),
+      html(
+        "div",
+        { class: "mcpsim-header" },
+        html("strong", { class: "mcpsim-title" }, "Bench"),
+        html("span", { class: "mcpsim-quiet" }, "Turn a knob, and the story is played again."),
+        html("span", { class: "mcpsim-tools" }, reset),
+      ),
       html("div", { class: "mcpsim-sets" }, ...sets),
       this.status,
       this.error,
@@ -112,14 +117,16 @@ class BenchView {
       knob.kind
     ]();
     control.id = id;
-    const about = html("span", { class: "mcpsim-about", id: `${id}-about` });
-    control.setAttribute("aria-describedby", about.id);
+    const hints = [knob.none && knob.kind === "number" ? `Empty: ${knob.none}.` : "", knob.hint].filter(Boolean);
+    const about = hints.length ? html("span", { class: "mcpsim-about", id: `${id}-about` }, hints.join(" ")) : null;
+    if (about) control.setAttribute("aria-describedby", about.id);
     const label = html("label", { for: id }, knob.label);
     const unit = knob.unit ? html("span", { class: "mcpsim-unit" }, knob.unit) : null;
     const line = html("span", { class: "mcpsim-control" }, control, unit);
-    this.controls.set(knob.name, { control, about });
     const parts = knob.kind === "switch" ? [html("span", { class: "mcpsim-control" }, control, label)] : [label, line];
-    return html("div", { class: `mcpsim-knob mcpsim-knob-${knob.kind}` }, ...parts, about);
+    const box = html("div", { class: `mcpsim-knob mcpsim-knob-${knob.kind}` }, ...parts, about);
+    this.controls.set(knob.name, { control, box });
+    return box;
   }
 
   select(knob) {
@@ -153,7 +160,6 @@ class BenchView {
   show() {
     const shown = this.shown;
     this.root.setAttribute("aria-label", `Bench: ${shown.title}`);
-    this.title.textContent = shown.title;
     // A later change of the same user is under way: its answer will come, and this one is old.
     if ((this.model.get("asked").n || 0) <= shown.n) for (const knob of shown.knobs) this.showKnob(knob);
     this.status.textContent = shown.status;
@@ -165,11 +171,9 @@ class BenchView {
   showKnob(knob) {
     const found = this.controls.get(knob.name);
     if (!found) return;
-    const { control, about } = found;
-    control.disabled = !knob.matters;
-    about.textContent = [knob.none && knob.kind === "number" ? `Empty: ${knob.none}.` : "", knob.hint, knob.why]
-      .filter(Boolean)
-      .join(" ");
+    const { control, box } = found;
+    // What changes nothing beside the others is not offered.
+    box.hidden = !knob.matters;
     if (knob.kind === "switch") control.checked = knob.value;
     else if (knob.kind === "number") control.value = knob.value === null ? "" : knob.value;
     else {

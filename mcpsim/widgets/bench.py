@@ -53,6 +53,7 @@ class Bench(Player):
 
     Attributes:
         settings: where the knobs stand, by name.
+        rows: what the last runs came to, the newest first.
         run: the run that is shown; None where there was none yet.
         error: why there is no run for these settings, or "".
 

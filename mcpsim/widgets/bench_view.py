@@ -7,6 +7,7 @@ Pure functions: the widget is a thin shell over them. The knobs themselves are d
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -186,17 +187,16 @@ def _fault_text(fault: Fault) -> str:
 
 
 def turned(knobs: Sequence[Knob], before: Settings, after: Settings) -> tuple[str, ...]:
-    """What of the settings is different, a text for each knob: "Latency: 20 ms → 200 ms"."""
-    return tuple(
-        f"{knob.label}: {_stand(knob, before)} → {_stand(knob, after)}"
-        for knob in knobs
-        if (before.get(knob.name), knob.matters(before)) != (after.get(knob.name), knob.matters(after))
-        and (knob.matters(before) or knob.matters(after))
-    )
-
-
-def _stand(knob: Knob, settings: Settings) -> str:
-    return knob.text(settings.get(knob.name), settings) if knob.matters(settings) else "–"
+    """What of the settings is different, a text for each knob that matters: "Latency: 20 ms → 200 ms"."""
+    found: list[str] = []
+    for knob in knobs:
+        was, now = before.get(knob.name), after.get(knob.name)
+        mattered = knob.matters(before)
+        if not knob.matters(after) or (mattered and was == now):
+            continue
+        old = f"{knob.text(was, before)} → " if mattered else ""
+        found.append(f"{knob.label}: {old}{knob.text(now, after)}")
+    return tuple(found)
 
 
 def cells_of(row: Row, before: Row | None) -> tuple[Cell, ...]:
@@ -220,21 +220,14 @@ def _cell(column: Column, row: Row, before: Row | None) -> Cell:
 
 
 def sentence(row: Row, before: Row | None) -> str:
-    """A run in one sentence or two: how it ended, and what its faults did not do."""
-    told = [f"{cell.text} {column.heading.lower()}" for column, cell in _first(row)]
-    same = before is not None and all(not cell.change for cell in cells_of(row, before))
-    ended = "It ended with an error" if row.failed else "It ended well"
-    parts = [f"Run {row.number}: {', '.join(told)}. {ended}."]
-    if same:
-        parts.append("All of this is as in the run before.")
+    """A run in a few sentences: what it came to, and what its faults did not do."""
+    messages = "1 message" if row.messages == 1 else f"{row.messages:,} messages"
+    ended = "It ended with an error." if row.failed else "It ended well."
+    parts = [f"Run {row.number}: {messages}, {row.size:,} bytes, {duration(row.took_us)}. {ended}"]
+    if before is not None and not any(cell.change for cell in cells_of(row, before)):
+        parts.append("All that is in the table is as in the run before.")
     parts.extend(f"Without effect, because its message never came: {fault}." for fault in row.idle)
     return " ".join(parts)
-
-
-def _first(row: Row) -> Iterator[tuple[Column, Cell]]:
-    for column, cell in zip(COLUMNS, cells_of(row, None), strict=True):
-        if column.heading in ("Messages", "Bytes"):
-            yield column, cell
 
 
 def rows_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -266,12 +259,12 @@ def knobs_data(knobs: Sequence[Knob], settings: Settings) -> list[dict[str, Any]
 
     Returns:
         A dict for each knob: `name`, `label`, `kind`, `low`, `high`, `step`, `unit`, `none`, `group`, `hint`;
-        `value`; `choices` (a list of [value, text]); `matters`; and `why` (when it would matter, or "").
+        `value`; `choices` (a list of [value, text]); and whether it `matters` beside the others.
     """
-    return [_knob_data(knob, knobs, settings) for knob in knobs]
+    return [_knob_data(knob, settings) for knob in knobs]
 
 
-def _knob_data(knob: Knob, knobs: Sequence[Knob], settings: Settings) -> dict[str, Any]:
+def _knob_data(knob: Knob, settings: Settings) -> dict[str, Any]:
     matters = knob.matters(settings)
     value = settings[knob.name]
     # What there is to choose may take a run to find out: only where it matters.
@@ -290,30 +283,19 @@ def _knob_data(knob: Knob, knobs: Sequence[Knob], settings: Settings) -> dict[st
         "value": value,
         "choices": [list(pair) for pair in choices.items()],
         "matters": matters,
-        "why": "" if matters else _why(knob, knobs, settings),
     }
 
 
-def _why(knob: Knob, knobs: Sequence[Knob], settings: Settings) -> str:
-    by_name = {one.name: one for one in knobs}
-    parts: list[str] = []
-    for name, values in knob.only.items():
-        if settings.get(name) in values or name not in by_name:
-            continue
-        texts = [by_name[name].text(value, settings) for value in values]
-        parts.append(f"“{by_name[name].label}” {' or '.join(texts)}")
-    return f"Matters with: {'; '.join(parts)}."
-
-
-#: What makes two steps the same. Times may differ.
+#: What makes two steps the same. Times may differ, and so may sealed state, which holds one.
 _SAME: Final = ("kind", "label", "gist", "from", "to", "fate", "changed", "copy_of")
+_SEALED: Final = re.compile(r'"requestState": "[^"]*"')
 
 
 def place(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], cursor: int) -> int:
     """Where a player stands when another run takes the place of the one that it shows.
 
     Where both runs have the same steps up to the cursor, it stays; otherwise it goes to the first step that
-    is different, which is what was changed. Times may differ: the same message is the same step.
+    is different, which is what was changed. The same message at another time is the same step.
 
     Args:
         before, after: the `steps` of the data of both players.
@@ -321,16 +303,15 @@ def place(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]
     """
     alike = 0
     for old, new in zip(before, after, strict=False):
-        if _step(old) != _step(new):
+        if alike == cursor or _step(old) != _step(new):
             break
         alike += 1
-    if cursor <= alike:
-        return cursor
-    return min(alike + 1, len(after))
+    return cursor if alike == cursor else min(alike + 1, len(after))
 
 
 def _step(step: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(step.get(name) for name in _SAME)
+    body = _SEALED.sub("", step.get("json") or "")
+    return (body, *(step.get(name) for name in _SAME))
 
 
 def runs_text(rows: Sequence[Row]) -> str:
@@ -367,4 +348,8 @@ def _html_row(row: Mapping[str, Any]) -> str:
 
 def settings_text(knobs: Sequence[Knob], settings: Settings) -> str:
     """Where the knobs stand that matter, on one line."""
-    return "; ".join(f"{knob.label}: {_stand(knob, settings)}" for knob in knobs if knob.matters(settings))
+    return "; ".join(
+        f"{knob.label}: {knob.text(settings[knob.name], settings)}"
+        for knob in knobs
+        if knob.matters(settings)
+    )
