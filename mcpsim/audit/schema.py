@@ -19,7 +19,7 @@ from mcpsim.audit.eras import RESULT_TYPE
 from mcpsim.audit.gathering import INPUT_REQUIRED
 from mcpsim.audit.model import Item
 from mcpsim.audit.nulls import holds_null, nulls_of
-from mcpsim.audit.rule import ALL, MUST, Found, Rule, messages
+from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, messages
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import era_of
 
@@ -73,7 +73,10 @@ def _fits(item: Item) -> Iterator[Found]:
         # Whether it may be left out is for another rule to say.
         body = {RESULT_TYPE: COMPLETE, **item.result} if item.era == "modern" else item.result
     read, faults = _read(reader, body)
-    if faults:
+    if faults and all(one["type"] == _FRACTION for one in faults):
+        text = f"{_sentence(item, faults)} schema.ts has any number there, schema.json a whole one."
+        yield Found(item, text, level=NOTE)
+    elif faults:
         yield Found(item, _sentence(item, faults))
         return
     if holds_null(body) and (nulls := list(islice(nulls_of(read), SHOWN))):
@@ -122,6 +125,10 @@ def _began_a_task(item: Item) -> bool:
     """Whether the answer is a task instead of the result: experimental in one revision, and no method's own
     result, so that the models do not know it."""
     return "task" in item.result and item.call is not None and "task" in item.call.request.params
+
+
+#: What the models say of a number that is not whole.
+_FRACTION: Final = "int_from_float"
 
 
 def _is_contested(fault: ErrorDetails) -> bool:

@@ -1246,3 +1246,66 @@ def test_two_sessions_of_one_connection_have_ids_and_tokens_of_their_own() -> No
         for row in rows
     ]
     assert {one.rule for one in audit(wrong).broken} == {"progress-rises"}
+
+
+def test_a_fraction_where_only_one_of_the_schemas_wants_a_whole_number_is_a_note() -> None:
+    said = [
+        *handshake("2025-11-25", {}, {"resources": {}}),
+        *client(request(1, "resources/list")),
+        *server(result(1, resources=[{"uri": "harbour:///berths", "name": "berths", "size": 1.5}])),
+        *client(request(2, "resources/list")),
+        *server(result(2, resources=[{"uri": "harbour:///berths", "name": 3, "size": 1.5}])),
+    ]
+    levels = [(one.rule, one.level) for one in audit(stdio(said)).findings]
+    assert levels == [("body-fits-its-schema", "note"), ("body-fits-its-schema", "MUST")]
+
+
+def test_members_of_later_revisions_and_unknown_ones_are_taken() -> None:
+    later = {"title": "T", "icons": [{"src": "https://harbour.example/i.png"}], "future": {"x": [1]}}
+    for revision in SESSIONS:
+        said = [
+            *handshake(
+                revision,
+                {"elicitation": {}, "tasks": {}, "future": {}, "extensions": {"example.harbour/x": {}}},
+                {"tools": {"future": 1}, "completions": {}, "tasks": {}, "prompts": {}, "future": {"x": 1}},
+                more=later,
+            ),
+            *client(request(1, "tools/list", {"future": 1})),
+            *server(
+                result(
+                    1,
+                    tools=[
+                        {
+                            "name": "horn",
+                            "inputSchema": {"type": "object"},
+                            "annotations": {"readOnlyHint": True, "future": 1},
+                            "execution": {"taskSupport": "forbidden"},
+                            **later,
+                        }
+                    ],
+                    future=1,
+                )
+            ),
+            *client(request(2, "tools/call", {"name": "horn", "arguments": {}, "future": 1})),
+            *server(
+                result(
+                    2,
+                    content=[
+                        {
+                            "type": "text",
+                            "text": '{"a": 1}',
+                            "future": 1,
+                            "annotations": {"lastModified": "2025-01-01"},
+                        }
+                    ],
+                    structuredContent={"a": 1},
+                )
+            ),
+            *client(request(3, "prompts/list", {})),
+            *server(result(3, prompts=[{"name": "p", "arguments": [{"name": "a", **later}], **later}])),
+            *client(request(4, "harbour/own", {"a": 1})),
+            *server(result(4, anything=[1])),
+            *server(notice("notifications/harbour/own")),
+            *client(notice("harbour/note", {"b": 1})),
+        ]
+        assert told(stdio(said)) == [], revision
