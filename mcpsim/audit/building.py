@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 from mcpsim.audit.eras import tell_eras
 from mcpsim.audit.gathering import gather
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Kind, Session, Side, Trace
-from mcpsim.audit.rows import BadRow, body_of, names_of, time_of
+from mcpsim.audit.rows import BadRow, body_of, names_of, text_of, time_of
 from mcpsim.eras.revisions import LATEST_LEGACY
 from mcpsim.errors import PARSE_ERROR, MalformedMessage
 from mcpsim.messages import Notification, Request, Response
@@ -210,9 +210,10 @@ class _Builder:
         by = row.get("by", side)
         if by not in ("client", "server"):
             raise BadRow('`by` must be "client" or "server".')
-        exchange = (
-            wires.exchanges.get(str(row["exchange"])) if connection.is_http and "exchange" in row else None
-        )
+        named = row.get("exchange")
+        exchange = None
+        if connection.is_http and isinstance(named, str | int):
+            exchange = wires.exchanges.get(text_of(named))
         item = Item(
             index=index,
             sender=by,
@@ -245,7 +246,7 @@ def _exchange_of(row: Mapping[str, Any], side: Side, connection: Connection, wir
     name = row.get("exchange", "")
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise BadRow("`exchange` must be a name or a number.")
-    name = str(name)
+    name = text_of(name)
     exchange = wires.exchanges.get(name) if name else _unnamed(row, side, wires)
     if exchange is not None and side == "client" and exchange.answers and _begins_anew(row):
         # The same name once more, after an answer: another exchange.
@@ -306,12 +307,14 @@ def _headers(row: Mapping[str, Any]) -> Headers:
     if not isinstance(headers, dict):
         raise BadRow("`headers` must be an object of names and values.")
     lines: list[tuple[str, str]] = []
-    for name, value in cast("dict[str, Any]", headers).items():
+    for name, value in cast("dict[Any, Any]", headers).items():
+        if not isinstance(name, str):
+            raise BadRow("`headers` must have names.")
         values = cast("list[Any]", value) if isinstance(value, list) else [value]
         for one in values:
             if isinstance(one, bool) or not isinstance(one, str | int | float):
                 raise BadRow("`headers` must hold texts.")
-            lines.append((name, str(one)))
+            lines.append((name, text_of(one)))
     return Headers(lines)
 
 
@@ -327,7 +330,7 @@ def _bodies(row: Mapping[str, Any], side: Side, exchange: Exchange | None) -> It
         yield "stderr", None, body_of(row), None, None
         return
     named = row.get("sse_id")
-    sse_id = str(named) if isinstance(named, str | int) and not isinstance(named, bool) else None
+    sse_id = text_of(named) if isinstance(named, str | int) and not isinstance(named, bool) else None
     if "message" in row:
         value = row["message"]
         yield ("batch" if isinstance(value, list) and value else "malformed"), value, None, None, sse_id

@@ -37,7 +37,19 @@ def names_of(row: Mapping[str, Any]) -> tuple[Side, bool, str, str, str, str]:
         client, _, server = hop.partition("-") if isinstance(hop, str) else ("", "", "")
         if not client or not server or client == server:
             raise BadRow('`hop` must be like "client-gateway".')
-    return side, transport == "http", str(connection), hop, client, server
+    return side, transport == "http", text_of(connection), hop, client, server
+
+
+def text_of(name: str | float) -> str:
+    """A name or a number as text.
+
+    Raises:
+        BadRow: the number has more digits than Python writes.
+    """
+    try:
+        return str(name)
+    except ValueError:
+        raise BadRow("A number in it has more digits than can be written.") from None
 
 
 def time_of(row: Mapping[str, Any]) -> float | None:
