@@ -9,11 +9,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from mcpsim.audit.model import Call, Connection, Item, Session, Side
+from mcpsim.audit.once import once
 from mcpsim.audit.order import is_one_stream
 from mcpsim.audit.rule import MUST, Bound, Found, Level, Rule, each
 from mcpsim.eras.revisions import TASKS_REVISIONS
@@ -223,7 +223,7 @@ def _told(item: Item) -> Iterator[Report]:
 
 
 # All rules about tasks ask for the same book, one after the other.
-@lru_cache(maxsize=1)
+@once
 def book_of(connection: Connection) -> Book:
     """Read the tasks of a connection."""
     book = Book(connection, {}, [])
