@@ -36,6 +36,8 @@ FOUND: list[tuple[str, Any, str, Fault]] = [
     ("any-replica-will-do", "modern", "http", Change("tools/list", hop=SERVER_HOP, old=b"id", new=b"\xff")),
     ("ask-the-model", "legacy", "stdio", Change("tools/call", old=b":", new=b"\n")),
     ("two-subscriptions", "modern", "stdio", Change("subscriptions/listen", old=b"1", new=b"2")),
+    # The client asks for the answer that it could not read, again and again, and it does not come.
+    ("stream-is-resumed", "legacy", "http", Change("result of tools/call", old=b"result", new=b"error")),
     # It did answer.
     ("ping-both-ways", "legacy", "http", Drop("result of ping")),
     # It declared something else.

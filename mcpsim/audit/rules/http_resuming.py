@@ -12,7 +12,14 @@ from typing import Final
 from mcpsim.audit.model import Connection, Exchange, Item, Session
 from mcpsim.audit.order import elapsed_ms
 from mcpsim.audit.rule import LEGACY, MUST, SHOULD, Bound, Found, Level, Rule, each
-from mcpsim.audit.rules.http_common import LEGACY_PAGE, STREAMABLE, first_of, is_resumption, shows_head
+from mcpsim.audit.rules.http_common import (
+    LEGACY_PAGE,
+    MESSAGES,
+    STREAMABLE,
+    first_of,
+    is_resumption,
+    shows_head,
+)
 from mcpsim.audit.rules.http_streams import PROGRESS, closed_by_server
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS
@@ -264,6 +271,9 @@ def _not_polled(connection: Connection) -> Iterator[Found]:
             continue
         if again is not None and again.index > closed.index:
             continue
+        if closed.exchange is not stream.root and not _brings(closed.exchange):
+            # It came back for nothing, and nobody has to do that for ever.
+            continue
         waiting = [call for call in stream.root.calls if call.answer is None and call.cancelled is None]
         if waiting:
             yield Found(
@@ -272,6 +282,10 @@ def _not_polled(connection: Connection) -> Iterator[Found]:
                 f"the client never came back for it; it should, by GET with {LAST_EVENT_ID_HEADER}.",
                 party=connection.client,
             )
+
+
+def _brings(exchange: Exchange | None) -> bool:
+    return exchange is not None and any(item.kind in MESSAGES for item in exchange.answers)
 
 
 def _rule(
