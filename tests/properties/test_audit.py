@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, cast
 
 from hypothesis import given
@@ -30,13 +31,21 @@ def recorded() -> list[list[Row]]:
     return found
 
 
-RECORDED = recorded()
+def cases() -> list[list[Row]]:
+    """The rows of every case of a rule: what breaks it, and what comes near."""
+    folder = Path(__file__).parents[1] / "audit" / "cases"
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl"))]
+    return [[json.loads(line) for line in text.splitlines()][:MOST_ROWS] for text in texts if text.strip()]
+
+
+RECORDED = recorded() + cases()
 # What stands in messages, and what looks like it.
 SCALARS = (
     st.none()
     | st.booleans()
     | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.floats()
+    | st.sampled_from([10**400, 10**4000, -0.0, 1e308])
     | st.text(max_size=8)
     | st.sampled_from(
         ["", "2.0", "tools/list", "tools/call", "initialize", "2025-11-25", "2026-07-28", "2099-01-01"]
@@ -50,12 +59,16 @@ SCALARS = (
             "url",
             "accept",
             "\ud800",
+            "__proto__",
+            "\r\n",
+            "http://[",
+            "=?base64?!?=",
             "=?base64?eA==?=",
             "file:///x",
         ]
     )
 )
-NAMES = st.text(max_size=6)
+NAMES = st.text(max_size=6) | st.sampled_from(["", "__proto__", "_meta", "$ref", "properties", "type", "uri"])
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3)
 )
