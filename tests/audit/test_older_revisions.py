@@ -1309,3 +1309,33 @@ def test_members_of_later_revisions_and_unknown_ones_are_taken() -> None:
             *client(notice("harbour/note", {"b": 1})),
         ]
         assert told(stdio(said)) == [], revision
+
+
+@pytest.mark.parametrize(
+    "receipt",
+    [
+        {"status": 200, "raw": "ok"},
+        {"status": 204},
+        {"status": 202, "raw": "null", "headers": {"Content-Type": "application/json"}},
+        {"status": 202, "raw": "{}", "headers": {"Content-Type": "application/json"}},
+    ],
+    ids=lambda one: str(one["status"]) + one.get("raw", ""),
+)
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18"])
+def test_the_first_transport_says_nothing_of_how_a_post_is_answered(revision: str, receipt: Row) -> None:
+    rows: list[Row] = []
+    for row in http_and_sse(SESSIONS[revision]()):
+        is_receipt = row.get("raw") == "Accepted"
+        kept = {name: value for name, value in row.items() if name not in ("raw", "headers", "status")}
+        rows.append({**kept, **receipt} if is_receipt else row)
+    posts = [row for row in rows if row["exchange"] != "sse"]
+    stream = [row for row in rows if row["exchange"] == "sse"]
+    spaced = [
+        {**row, "raw": row["raw"].replace("event: ", "event:").replace("\n", "\r\n")}
+        if row.get("raw", "").startswith("event")
+        else row
+        for row in rows
+    ]
+    unnamed = [{name: value for name, value in row.items() if name != "exchange"} for row in rows]
+    for trace in (rows, rows[2:], posts, stream, spaced, unnamed):
+        assert told(trace) == []

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeGuard, cast
 
 from mcpsim.audit.model import Connection, Item
+from mcpsim.audit.old_transport import is_old_transport
 from mcpsim.audit.once import once
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
@@ -23,6 +24,8 @@ MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNS
 
 #: What a client says of itself where it registers: one of these is always there.
 _REGISTERED: Final = frozenset({"redirect_uris", "grant_types", "token_endpoint_auth_method"})
+
+ACCEPTED: Final = 202
 
 #: How many items back the request of a strange answer is looked for.
 LOOK_BACK: Final = 50
@@ -110,6 +113,9 @@ def is_meant_as_message(item: Item) -> bool:
     if item.sender == "client":
         kind = (exchange.headers.get("content-type") or JSON_TYPE).split(";")[0].strip().lower()
         return exchange.http_method == "POST" and kind == JSON_TYPE and not is_registration(item)
+    if exchange.status == ACCEPTED or is_old_transport(item.connection):
+        # A body beside a 202 is for the rules of HTTP; the first transport has the messages elsewhere.
+        return False
     first = exchange.request
     said = exchange.response_headers.get("content-type")
     if said is None and item.raw is not None and not item.raw.lstrip().startswith((b"{", b"[")):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from mcpsim.audit.model import Connection, Exchange, Item, Session
+from mcpsim.audit.model import Connection, Exchange, Item
+from mcpsim.audit.old_transport import is_old_transport
 from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, MODERN, MUST, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import is_registration
@@ -33,9 +33,6 @@ SENDING: Final[Mapping[Era, str]] = {
 MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
 BODIES: Final = MESSAGES | {"batch", "malformed", "unreadable"}
-_ENDPOINT: Final = re.compile(rb"^event: ?endpoint\s*$", re.MULTILINE)
-#: After how many exchanges a client has surely found out which transport a server has.
-_ATTEMPTS: Final = 8
 _READABLE: Final = BODIES - {"unreadable"}
 _OWN_HEADERS: Final = (PROTOCOL_VERSION_HEADER, SESSION_ID_HEADER, LAST_EVENT_ID_HEADER)
 
@@ -79,48 +76,10 @@ def speaks_modern(connection: Connection) -> bool:
     )
 
 
-@once
-def _is_old_transport(connection: Connection) -> bool:
-    """Whether it is the HTTP+SSE transport of the first revision: it begins with a stream of GET that names
-    where to post, and all answers come there.
-
-    Also where the trace does not show that event: no other transport brings the result of `initialize` on
-    the stream of a GET.
-
-    https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility
-    """
-    if any(
-        exchange.http_method == "GET"
-        and any(_ENDPOINT.search(one.raw or b"") for one in exchange.answers[:2])
-        for exchange in connection.exchanges[:_ATTEMPTS]
-    ):
-        return True
-    return any(_is_answered_elsewhere(session, connection) for session in connection.sessions[:_ATTEMPTS])
-
-
-def _is_answered_elsewhere(session: Session, connection: Connection) -> bool:
-    """Whether the result of `initialize` does not come in the response to its POST, or cannot, as a stream
-    without a session was opened before."""
-    call = session.initialize
-    own, answer = call.request.exchange, call.answer
-    if answer is not None:
-        carrier = answer.exchange
-        is_get = carrier is not None and (carrier.http_method == "GET" or carrier.request is None)
-        return is_get and carrier is not own
-    return any(
-        exchange.http_method == "GET"
-        and exchange.request is not None
-        and exchange.request.index < call.request.index
-        and not any(name in exchange.headers for name in _OWN_HEADERS)
-        and EVENT_STREAM_TYPE in (exchange.headers.get("Accept") or "")
-        for exchange in connection.exchanges[:_ATTEMPTS]
-    )
-
-
 def is_mcp(exchange: Exchange) -> bool:
     """Whether a request is surely for the MCP endpoint, and not to another page of that server, such as
     one of its authorization."""
-    if _is_old_transport(exchange.connection):
+    if is_old_transport(exchange.connection):
         return False
     if exchange.http_method == "POST":
         first = exchange.request
