@@ -16,11 +16,13 @@ def readme(project: Path) -> str:
 
 
 def test_its_examples_run_and_print_the_messages(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report, question = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    report, pages, question = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     exec(compile(report, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     assert printed.count(" notifications/progress {") == 5
     assert " result #1 {" in printed
+    exec(compile(pages, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == "[2, 2, 2, 1]\n"
     exec(compile(question, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     assert printed.count("server → client  elicitation/create #1 {") == 1
