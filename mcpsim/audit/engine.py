@@ -141,6 +141,7 @@ def _occurs(items: Iterable[Item], is_http: bool) -> set[Any]:
     found: set[Any] = {_TRANSPORTS[is_http]}
     for item in items:
         found.add(item.kind)
+        found.add(item.event)
         found.add(item.method)
         found.add(item.era)
         found.update(item.params, item.result, item.meta)

@@ -46,10 +46,10 @@ class On(NamedTuple):
     """What a check is given: every part of the trace of this kind, of these methods (or of any), in which the
     right things occur.
 
-    What occurs in a part is "http" or "stdio", the kinds and methods of its items, and the names of the
-    members of their params, results and `_meta`; in a message also what `inside` names. A rule that says what
-    it is about is not asked where there is none of it: that is much faster, and finds the same. Of sessions,
-    walks, rounds and subscriptions nothing is told.
+    What occurs in a part is "http" or "stdio", the kinds, methods and events of its items, and the names of
+    the members of their params, results and `_meta`; in a message also what `inside` names. A rule that says
+    what it is about is not asked where there is none of it: that is much faster, and finds the same. Of
+    sessions, walks, rounds and subscriptions nothing is told.
 
     Attributes:
         kind: of an item, or the type of another part.

@@ -36,7 +36,7 @@ _LEAVES: Final = frozenset({"stdin_closed", "client_aborted"})
 _UNKNOWN = re.compile(r"\b(?:unknown|unexpected|no such|not known|stray)\b", re.IGNORECASE)
 
 #: Without one of these nothing is stopped.
-STOPPING: Final = ("notifications/cancelled", "event")
+STOPPING: Final = ("notifications/cancelled", "response_stream_closed", "client_aborted", "exchange_timeout")
 
 
 class Stopped(NamedTuple):

@@ -223,7 +223,7 @@ CACHING_CLIENTS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": PAGES},
         "When a cursor is not valid any more, a client drops all pages of the list and begins anew.",
-        on=each(Connection),
+        on=each(Connection, needs=("nextCursor", "error")),
         check=_dropped_pages,
     ),
     Rule(
@@ -263,7 +263,7 @@ CACHING_CLIENTS: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": NOTIFICATIONS, "legacy": "server/tools#list-changed-notification"},
         "After a notification that a list has changed, a client reads it again before it relies on it.",
-        on=each(Connection),
+        on=each(Connection, needs=("notification",)),
         check=_stale_used,
     ),
 )

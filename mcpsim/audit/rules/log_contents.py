@@ -164,7 +164,7 @@ LOG_CONTENTS: Final[tuple[Rule, ...]] = (
         ALL,
         SECURITY,
         "A log message holds no credentials and no other secrets.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_secrets,
     ),
     Rule(
@@ -184,7 +184,7 @@ LOG_CONTENTS: Final[tuple[Rule, ...]] = (
         ALL,
         CONSIDERATIONS,
         "A logger has one name.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_names_differ,
     ),
     Rule(
@@ -194,7 +194,7 @@ LOG_CONTENTS: Final[tuple[Rule, ...]] = (
         ALL,
         CONSIDERATIONS,
         "Log messages are sent at a bounded rate.",
-        on=each(Connection),
+        on=each(Connection, needs=(LOG,)),
         check=_flood,
     ),
 )

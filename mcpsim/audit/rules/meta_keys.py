@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Item
-from mcpsim.audit.rule import MUST, NOTE, SHOULD, Found, Rule, messages
+from mcpsim.audit.rule import MUST, NOTE, SHOULD, Found, Rule, inside, messages
 from mcpsim.audit.rules.envelopes import is_object, members, on_both
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import META_KEY_REVISIONS, META_PREFIX_REVISIONS
@@ -158,7 +158,7 @@ META_KEYS: Final[tuple[Rule, ...]] = (
         META_KEY_REVISIONS,
         on_both(PAGE),
         "A key of `_meta` has a prefix of labels or none, and a name.",
-        on=messages(),
+        on=messages(needs=inside("_meta")),
         check=_with_keys(_form),
     ),
     Rule(
@@ -168,7 +168,7 @@ META_KEYS: Final[tuple[Rule, ...]] = (
         META_PREFIX_REVISIONS,
         on_both(PAGE),
         "Keys of `_meta` with a prefix of the protocol are those that the protocol or an extension defines.",
-        on=messages(),
+        on=messages(needs=inside("_meta")),
         check=_with_keys(_reserved),
     ),
     Rule(
@@ -178,7 +178,7 @@ META_KEYS: Final[tuple[Rule, ...]] = (
         META_PREFIX_REVISIONS,
         on_both(PAGE),
         "The prefix of a key of `_meta` is a domain, written backwards.",
-        on=messages(),
+        on=messages(needs=inside("_meta")),
         check=_with_keys(_backwards),
     ),
 )

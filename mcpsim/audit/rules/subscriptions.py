@@ -314,7 +314,7 @@ SUBSCRIPTIONS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/index#meta"},
         "Each notification of a subscription carries its id.",
-        on=each(Connection),
+        on=each(Connection, needs=("notification",)),
         check=_without_id,
     ),
     Rule(
@@ -324,7 +324,7 @@ SUBSCRIPTIONS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/patterns/subscriptions#receiving-notifications"},
         "The id of a subscription is the id of the request that opened it.",
-        on=each(Connection),
+        on=each(Connection, needs=("notification",)),
         check=_foreign_id,
     ),
     Rule(

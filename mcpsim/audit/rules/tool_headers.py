@@ -240,7 +240,7 @@ TOOL_HEADERS: Final[tuple[Rule, ...]] = (
         MODERN,
         _PAGES,
         "An integer argument with an x-mcp-header is within what a double holds exactly.",
-        on=each(Connection),
+        on=each(Connection, needs=("http", "tools/call")),
         check=_integers,
     ),
     Rule(
@@ -250,7 +250,7 @@ TOOL_HEADERS: Final[tuple[Rule, ...]] = (
         MODERN,
         _PAGES,
         "A client on HTTP leaves out a tool whose x-mcp-header breaks the rules.",
-        on=each(Connection),
+        on=each(Connection, needs=("http", "tools/call")),
         check=_rejected,
     ),
 )

@@ -17,6 +17,7 @@ from mcpsim.audit.rule import (
     Rule,
     each,
     errors,
+    inside,
     messages,
     requests,
 )
@@ -263,7 +264,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": NEGOTIATION_PAGE},
         "A server refuses a request that declares a version which it does not support.",
-        on=each(Connection),
+        on=each(Connection, among=("error", DISCOVER)),
         check=_serves_unsupported,
     ),
     Rule(
@@ -314,7 +315,7 @@ VERSIONING: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": EXTENSIONS},
         "The identifier of an extension has the form of a _meta key with a prefix.",
-        on=messages(),
+        on=messages(needs=inside("extensions")),
         check=_names_of_extensions,
     ),
     Rule(
