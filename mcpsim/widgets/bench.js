@@ -44,8 +44,13 @@ class BenchView {
     this.buildKnobs();
     this.view = new FollowingView(model, player);
     const follow = () => this.show();
+    const wait = () => this.showWaiting();
     model.on("change:shown", follow);
-    this.forget = () => model.off("change:shown", follow);
+    model.on("change:asked", wait);
+    this.forget = () => {
+      model.off("change:shown", follow);
+      model.off("change:asked", wait);
+    };
     this.show();
   }
 
@@ -67,12 +72,15 @@ class BenchView {
     this.model.save_changes();
   }
 
+  get waiting() {
+    return (this.model.get("asked").n || 0) > this.shown.n;
+  }
+
   // Where the controls stand now: the other side may still be busy with the change before.
   settings() {
     const found = {};
     for (const knob of this.shown.knobs) found[knob.name] = knob.value;
-    const asked = this.model.get("asked");
-    return (asked.n || 0) > this.shown.n ? { ...found, ...asked.settings } : found;
+    return this.waiting ? { ...found, ...this.model.get("asked").settings } : found;
   }
 
   turn(name, value) {
@@ -161,11 +169,17 @@ class BenchView {
     const shown = this.shown;
     this.root.setAttribute("aria-label", `Bench: ${shown.title}`);
     // A later change of the same user is under way: its answer will come, and this one is old.
-    if ((this.model.get("asked").n || 0) <= shown.n) for (const knob of shown.knobs) this.showKnob(knob);
+    if (!this.waiting) for (const knob of shown.knobs) this.showKnob(knob);
     this.status.textContent = shown.status;
     this.error.textContent = shown.error;
     this.error.hidden = !shown.error;
     this.showRuns(shown);
+    this.showWaiting();
+  }
+
+  // A run takes a moment. Where it takes longer, the kernel is busy or gone, and the style says so.
+  showWaiting() {
+    this.root.setAttribute("aria-busy", String(this.waiting));
   }
 
   showKnob(knob) {

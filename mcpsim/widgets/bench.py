@@ -24,6 +24,7 @@ from mcpsim.widgets.bench_view import (
     runs_text,
     sentence,
     settings_text,
+    turned,
 )
 from mcpsim.widgets.player import Player
 from mcpsim.widgets.text import one_line
@@ -140,7 +141,10 @@ class Bench(Player):
 
     def _add_row(self) -> None:
         before = self._rows[-1] if self._rows else None
-        if self.run is None or (before is not None and before.settings == self.settings):
+        # What does not matter beside the others may stand elsewhere, and it is the same run.
+        if self.run is None or (
+            before is not None and not turned(self._knobs, before.settings, self.settings)
+        ):
             return
         audited = len(self.run.recording.frames) <= MAX_AUDITED
         levels = [finding["level"] for finding in self.data["findings"]] if audited else None

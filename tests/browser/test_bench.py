@@ -400,12 +400,28 @@ def test_two_quick_changes_are_both_kept(show: Callable[[Bench], Shown]) -> None
         }"""
     )
     expect(shown.page.get_by_role("status")).to_contain_text("Run 4: ")
+    expect(shown.page.get_by_role("region", name=re.compile("^Bench: "))).to_have_attribute(
+        "aria-busy", "false"
+    )
     expect(shown.choice("Client's era")).to_have_value("legacy")
     expect(shown.number("Latency")).to_have_value("70")
     expect(shown.choice("Transport")).to_have_value("http")
     assert shown.widget.settings["era"] == "legacy"
     assert shown.widget.settings["latency_ms"] == 70
     assert shown.widget.settings["transport"] == "http"
+
+
+def test_a_kernel_that_does_not_answer_is_told(page: Page) -> None:
+    widget = of("first-call")
+    page.expose_function("kernel", lambda text: "{}")
+    page.set_content(page_of(widget))
+    region = page.get_by_role("region", name=re.compile("^Bench: "))
+    expect(region).to_have_attribute("aria-busy", "false")
+    page.get_by_role("combobox", name="Transport").select_option("http")
+    expect(region).to_have_attribute("aria-busy", "true")
+    told = page.get_by_role("status").evaluate("element => getComputedStyle(element, '::after').content")
+    assert told == '" Waiting for the kernel …"'
+    expect(page.get_by_role("combobox", name="Transport")).to_have_value("http")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

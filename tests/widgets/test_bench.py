@@ -231,6 +231,17 @@ def test_a_knob_is_turned_from_python(widget: Bench) -> None:
 def test_the_same_settings_are_the_same_run(widget: Bench) -> None:
     widget.turn(ttl_ms=30_000)
     assert len(widget.rows) == 1
+    # By how much a message comes late does not matter where none does.
+    widget.turn(by_ms=5_000)
+    assert len(widget.rows) == 1
+    assert widget.settings["by_ms"] == 5_000
+    widget.turn(fault="delay")
+    assert len(widget.rows) == 2
+    assert widget.rows[0].changed == (
+        "What goes wrong: nothing → comes late (delay)",
+        "With which message: resources/read, the 1st",
+        "By how much: 5,000 ms",
+    )
 
 
 def test_one_message_goes_to_the_browser_for_a_change(widget: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
