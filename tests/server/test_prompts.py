@@ -22,7 +22,7 @@ EMBEDDED = {"type": "resource", "resource": {"uri": "note://a", "mimeType": "tex
 def writers() -> Server:
     server = Server("writers")
 
-    @server.prompt(title="Review code", icons=[ICON], meta={"example.com/kind": "work"})
+    @server.prompt(title="Review code", icons=[ICON], meta={"com.example/kind": "work"})
     def review(
         code: Annotated[str, "What to review."],
         language: Annotated[str, Field(title="Language", description="As on the box.")] = "any",
@@ -45,7 +45,7 @@ def writers() -> Server:
             SOUND,
             LINK,
             EMBEDDED,
-            {"type": "text", "text": "a", "_meta": {"example.com/a": 1}},
+            {"type": "text", "text": "a", "_meta": {"com.example/a": 1}},
         ]
         return [{"role": "user", "content": block} for block in blocks]
 
@@ -90,7 +90,7 @@ def test_the_list(revision: str) -> None:
             {"name": "code", "description": "What to review.", "required": True},
             {**language, "title": "Language"} if titled else language,
         ],
-        **({"title": "Review code", "_meta": {"example.com/kind": "work"}} if titled else {}),
+        **({"title": "Review code", "_meta": {"com.example/kind": "work"}} if titled else {}),
         **({"icons": [ICON]} if with_icons else {}),
     }
     assert result["prompts"][0] == {"name": "gallery", "description": "Everything that a message can hold."}

@@ -29,12 +29,12 @@ def library(**settings: Any) -> Server:
     def cover() -> bytes:
         return IMAGE
 
-    @server.resource("note://shelf", meta={"example.com/kind": "shelf"})
+    @server.resource("note://shelf", meta={"com.example/kind": "shelf"})
     async def shelf(context: Context) -> list[Any]:
         return [
             "one",
             b"two",
-            {"uri": "note://shelf/3", "text": "three", "_meta": {"example.com/n": 3}},
+            {"uri": "note://shelf/3", "text": "three", "_meta": {"com.example/n": 3}},
             {"blob": b"four", "mimeType": "application/x-four"},
             mcp_types.TextResourceContents(uri="note://shelf/5", text=context.method),
         ]
@@ -88,7 +88,7 @@ def test_text_and_blobs(revision: str, transport: Any) -> None:
 
 @EVERY_REVISION
 def test_several_contents_at_once(revision: str) -> None:
-    meta = {} if revision < "2025-06-18" else {"_meta": {"example.com/n": 3}}
+    meta = {} if revision < "2025-06-18" else {"_meta": {"com.example/n": 3}}
     assert contents(library(), revision, "note://shelf")["contents"] == [
         {"uri": "note://shelf", "text": "one"},
         {"uri": "note://shelf", "blob": "dHdv"},

@@ -243,7 +243,7 @@ def test_what_cannot_be_promised(handler: Any, schema: Any, match: str) -> None:
 def test_title_icons_meta_and_annotations_where_they_exist(revision: str) -> None:
     server = Server("station", title="The station")
     server.tool(
-        title="The weather", icons=[ICON], meta={"example.com/a": 1}, annotations={"readOnlyHint": True}
+        title="The weather", icons=[ICON], meta={"com.example/a": 1}, annotations={"readOnlyHint": True}
     )(no_hint)
     assert set(shown(server, revision)) == {
         "name",

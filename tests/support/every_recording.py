@@ -1,10 +1,11 @@
-"""Every message in every recording that a test makes is judged by the official models when the test ends.
+"""Every recording that a test makes is judged when the test ends: each message by the official models, and
+all of it by the audit.
 
 This is a pytest plugin in all but name: `tests/conftest.py` takes its hooks over. What a test breaks on
 purpose stands in `tests/support/broken.py`, with the reason.
 
 What is looked at are the recordings of simulations and of live sessions, where the project's peers speak. One
-that a test draws by hand, frame by frame, has no peers in it. Recordings with the same messages are judged
+that a test draws by hand, frame by frame, has no peers in it. Recordings with the same events are judged
 once in a test, and of a property test's many no more than `MOST`.
 """
 
@@ -18,6 +19,7 @@ from unittest.mock import patch
 
 import pytest
 
+from mcpsim.audit import Finding
 from mcpsim.recording import Recorder
 from mcpsim.recording.events import SENT
 from tests.support.broken import BROKEN, Row
@@ -56,7 +58,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
     result = yield
     name = item.nodeid.partition("[")[0]
     row = BROKEN.get(name, NOTHING)
-    found = list(_faults(item.stash[made], row.by))
+    recorders = list(_judged(item.stash[made], row.by))
+    found = [fault for recorder in recorders for fault in _faults(recorder, row.by)]
+    broken = {one.rule: one for recorder in recorders for one in _broken(recorder, row.by)}
     stray = [fault for fault in found if fault.name not in row.messages]
     if stray:
         lines = [f"message {number}, {what}: {why}" for number, what, why in dict.fromkeys(stray)]
@@ -65,7 +69,15 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
             "tests/support/broken.py.\n" + "\n".join(lines[:20]),
             pytrace=False,
         )
-    _check_row(item, name, row, {fault.name for fault in found})
+    unruly = [one for rule, one in broken.items() if rule not in row.rules]
+    if unruly:
+        lines = [f"row {one.index}, {one.party}, {one.rule}: {one.message}" for one in unruly]
+        pytest.fail(
+            "The test recorded what breaks rules. If that is its purpose, say so in "
+            "tests/support/broken.py.\n" + "\n".join(lines[:20]),
+            pytrace=False,
+        )
+    _check_row(item, name, row, {fault.name for fault in found} | broken.keys())
     return result
 
 
@@ -74,31 +86,41 @@ NOTHING = Row("")
 ANSWER = "error of a request that was never sent"
 
 
-def _faults(recorders: list[Recorder], strangers: tuple[str, ...]) -> Iterator[Fault]:
+def _judged(recorders: list[Recorder], strangers: tuple[str, ...]) -> Iterator[Recorder]:
+    """The recorders that are looked at, each of those to which the same happened once."""
     if "*" in strangers:
         return
     known: set[int] = set()
     step = -(-len(recorders) // MOST) or 1
     for recorder in recorders[::step]:
-        sent = [event for event in recorder.events if event.kind == SENT]
-        key = hash(tuple((event.party, event.connection, event.data) for event in sent))
-        if not sent or len(sent) > MOST_FRAMES or key in known:
-            continue
-        known.add(key)
-        senders = {event.frame: event.party for event in sent}
-        for fault in faults_of(recorder.recording({})):
-            if senders[fault.frame] not in strangers and not (strangers and fault.name == ANSWER):
-                yield fault
+        sent = sum(event.kind == SENT for event in recorder.events)
+        key = hash(tuple((one.kind, one.party, one.connection, one.data) for one in recorder.events))
+        if 0 < sent <= MOST_FRAMES and key not in known:
+            known.add(key)
+            yield recorder
+
+
+def _faults(recorder: Recorder, strangers: tuple[str, ...]) -> Iterator[Fault]:
+    senders = {event.frame: event.party for event in recorder.events if event.kind == SENT}
+    for fault in faults_of(recorder.recording({})):
+        if senders[fault.frame] not in strangers and not (strangers and fault.name == ANSWER):
+            yield fault
+
+
+def _broken(recorder: Recorder, strangers: tuple[str, ...]) -> Iterator[Finding]:
+    report = recorder.recording({}).audit()
+    assert report.skipped == ()
+    yield from (one for one in report.broken if one.party not in strangers)
 
 
 def _check_row(item: pytest.Item, name: str, row: Row, broken: set[str]) -> None:
     """What is said to be broken must be so, in one of the test's cases at least."""
     kept = item.session.stash.setdefault(seen, defaultdict(set))
     kept[name] |= broken
-    cases = (
-        [one for one in item.session.items if one.nodeid.partition("[")[0] == name] if row.messages else []
-    )
+    if not row.messages and not row.rules:
+        return
+    cases = [one for one in item.session.items if one.nodeid.partition("[")[0] == name]
     chosen = item.config.option.keyword or any("[" in argument for argument in item.config.args)
-    if cases and cases[-1] is item and not chosen:
-        unfounded = set(row.messages) - kept[name]
-        assert not unfounded, f"Said to be broken, but the models accept it: {sorted(unfounded)}"
+    if cases[-1] is item and not chosen:
+        unfounded = {*row.messages, *row.rules} - kept[name]
+        assert not unfounded, f"Said to be broken, but nothing says so: {sorted(unfounded)}"

@@ -11,24 +11,33 @@ import pytest
 
 from tests.support.broken import BROKEN
 
+BROKEN_RULE = "client-keeps-to-negotiated-capabilities"
 TESTS = """
 import pytest
 from mcpsim import Client, Server, simulate
 
-async def story(client: Client) -> None:
-    await client.send_raw({"jsonrpc": "2.0", "id": 1, "method": "tools/dance"})
+async def dances(client: Client) -> None:
+    await client.request("tools/dance")
+
+async def lists(client: Client) -> None:
+    await client.request("tools/list")
 """
 TEST = """
 def test_{name}() -> None:
-    simulate(story, server=Server("a"))
+    simulate({story}, server=Server("a"), era="legacy", check=False)
 """
-# By the name of a test: its row in the table, and how it ends.
+# By the name of a test: its story, its row in the table, and how it ends.
 ROWS = {
-    "without_a_row": ("", "failed"),
-    "with_a_row": ("Row('why', ('tools/dance',))", "passed"),
-    "of_a_stranger": ("Row('why', by=('client',))", "passed"),
-    "of_another_stranger": ("Row('why', by=('server',))", "failed"),
-    "with_too_much": ("Row('why', ('tools/dance', 'tools/list'))", "failed"),
+    "a_message_without_a_row": ("dances", "", "failed"),
+    "a_message_with_a_row": ("dances", "Row('why', ('tools/dance',))", "passed"),
+    "a_message_of_a_stranger": ("dances", "Row('why', by=('client',))", "passed"),
+    "a_message_of_another_stranger": ("dances", "Row('why', by=('server',))", "failed"),
+    "messages_with_too_much": ("dances", "Row('why', ('tools/dance', 'tools/list'))", "failed"),
+    "a_rule_without_a_row": ("lists", "", "failed"),
+    "a_rule_with_a_row": ("lists", f"Row('why', rules=('{BROKEN_RULE}',))", "passed"),
+    "a_rule_of_a_stranger": ("lists", "Row('why', by=('client',))", "passed"),
+    "a_rule_of_another_stranger": ("lists", "Row('why', by=('server',))", "failed"),
+    "rules_with_too_much": ("lists", f"Row('why', rules=('{BROKEN_RULE}', 'message-is-json'))", "failed"),
 }
 
 
@@ -41,7 +50,7 @@ def test_a_row_is_about_a_test_that_exists(project: Path, name: str) -> None:
 
 def test_a_test_fails_where_it_records_what_is_wrong(project: Path, tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    rows = [f"BROKEN['test_it.py::test_{name}'] = {row}" for name, (row, _) in ROWS.items() if row]
+    rows = [f"BROKEN['test_it.py::test_{name}'] = {row}" for name, (_, row, _) in ROWS.items() if row]
     lines = [
         f"import sys; sys.path.insert(0, {str(project)!r})",
         "from tests.support.broken import BROKEN, Row",
@@ -49,7 +58,7 @@ def test_a_test_fails_where_it_records_what_is_wrong(project: Path, tmp_path: Pa
         *rows,
     ]
     (tmp_path / "conftest.py").write_text("\n".join(lines), encoding="utf-8")
-    tests = TESTS + "".join(TEST.format(name=name) for name in ROWS)
+    tests = TESTS + "".join(TEST.format(name=name, story=story) for name, (story, _, _) in ROWS.items())
     (tmp_path / "test_it.py").write_text(tests, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-rpfE", "-p", "no:cacheprovider", str(tmp_path)],
@@ -58,6 +67,6 @@ def test_a_test_fails_where_it_records_what_is_wrong(project: Path, tmp_path: Pa
         timeout=240,
         cwd=tmp_path,
     )
-    for name, (_, ending) in ROWS.items():
+    for name, (_, _, ending) in ROWS.items():
         found = re.search(rf"^{ending.upper()} test_it.py::test_{name}\b", done.stdout, re.MULTILINE)
         assert found, done.stdout + done.stderr
