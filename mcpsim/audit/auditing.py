@@ -163,7 +163,7 @@ def _in_every_revision(
 
 
 _RANKS: Final[tuple[Level, ...]] = (NOTE, SHOULD, MUST)
-_DOUBT: Final = " Which revision this is does not show here, and not in each of them it is so."
+_DOUBT: Final = " The trace does not show which revision this is, and not every one demands it."
 
 
 def _at_most(finding: Finding, rank: int) -> Finding:

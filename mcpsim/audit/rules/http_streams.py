@@ -19,6 +19,7 @@ from mcpsim.audit.rule import (
     each,
     notifications,
 )
+from mcpsim.audit.rules.cancellation import is_task
 from mcpsim.audit.rules.http_common import (
     MESSAGES,
     MODERN_PAGE,
@@ -29,7 +30,6 @@ from mcpsim.audit.rules.http_common import (
     is_resumption,
     shows_head,
 )
-from mcpsim.audit.rules.cancellation import is_task
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS, Era
 from mcpsim.messages import ErrorResponse
