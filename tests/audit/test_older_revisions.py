@@ -1339,3 +1339,18 @@ def test_the_first_transport_says_nothing_of_how_a_post_is_answered(revision: st
     unnamed = [{name: value for name, value in row.items() if name != "exchange"} for row in rows]
     for trace in (rows, rows[2:], posts, stream, spaced, unnamed):
         assert told(trace) == []
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "harbour-client", "version": "0.3"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+@pytest.mark.parametrize("revision", SESSIONS)
+@pytest.mark.parametrize("code", [-32601, -32602, -32600, None])
+def test_a_modern_probe_before_the_handshake_changes_nothing(revision: str, code: int | None) -> None:
+    probe = client(request("probe", "server/discover", {"_meta": MODERN}))
+    refusal = [] if code is None else server(error("probe", code, "Not initialized"))
+    assert told(stdio([*probe, *refusal, *SESSIONS[revision]()])) == []
