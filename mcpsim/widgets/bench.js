@@ -120,7 +120,7 @@ class BenchView {
   }
 
   buildKnob(knob) {
-    const id = `${this.id}-${knob.name}`;
+    const id = `${this.id}-${this.controls.size}`;
     const control = { choice: () => this.select(knob), number: () => this.number(knob), switch: () => this.check(knob) }[
       knob.kind
     ]();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -171,8 +172,8 @@ class Bench(Player):
             return knobs_data(self._knobs, self.settings)
         except Exception:
             # The values of a knob come from a run, and there is none. The others can still be turned.
-            fixed = [knob for knob in self._knobs if not callable(knob.values)]
-            return knobs_data(fixed, self.settings)
+            known = [replace(knob, values={}) if callable(knob.values) else knob for knob in self._knobs]
+            return knobs_data(known, self.settings)
 
     def __repr__(self) -> str:
         """The same text in every run: nbval compares it."""

@@ -332,6 +332,8 @@ def test_values_that_cannot_be_found_out_are_no_traceback() -> None:
     widget = Bench(lambda **settings: bench("first-call").play(), knobs)
     widget.set_state({"asked": {"n": 1, "settings": {"size": 4}}})
     assert widget.shown["error"] == "There is no run for these settings. RuntimeError: nobody knows"
+    # It stands where it stood, with nothing to choose, and the others can be turned.
+    assert [knob["name"] for knob in widget.shown["knobs"]] == ["size", "which"]
     widget.set_state({"asked": {"n": 2, "settings": {"size": 5}}})
     assert widget.shown["error"] == ""
 
