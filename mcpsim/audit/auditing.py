@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -21,6 +19,7 @@ from mcpsim.audit.schema import ID as SCHEMA
 from mcpsim.audit.wire import Wire
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.recording import Recording
+from mcpsim.recording.collecting import without_collecting
 from mcpsim.recording.exporting import to_numbered_interchange
 from mcpsim.recording.readers import ReadTrace
 
@@ -87,21 +86,8 @@ def _report(
     where: Mapping[int, str] | None = None,
     events: tuple[int, ...] = (),
 ) -> Report:
-    with _without_collecting():
+    with without_collecting():
         return _reported(rows, disturbed, copies, skipped, notes, where, events)
-
-
-@contextmanager
-def _without_collecting() -> Generator[None]:
-    """Let the garbage collector wait: a trace is one large graph that lives until the end, and going through
-    it again and again finds nothing, and takes longer than the rules."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _reported(

@@ -195,6 +195,7 @@ class _Runner:
                 )
             if inside[kind]:
                 text = _text(item.value)
+                item.may_hold_null = text is None or b"null" in text
                 deep = [name for name, written in inside[kind] if text is None or written in text]
                 if deep:
                     names = names.union(deep)

@@ -63,6 +63,7 @@ class Item:
         disturbed: the transport lost, doubled, held back or changed it (known in our own recordings only):
             whoever sent it is not to blame for when and how it came.
         event: the name of an event, otherwise "".
+        may_hold_null: False where its text has no `null` in it, so that nobody need look for one.
         sse_id: the id of a server-sent event; None without.
     """
 
@@ -92,6 +93,7 @@ class Item:
     batch: Item | None = None
     disturbed: bool = False
     event: str = ""
+    may_hold_null: bool = True
     sse_id: str | None = None
 
     @property

@@ -79,7 +79,7 @@ def _fits(item: Item) -> Iterator[Found]:
     elif faults:
         yield Found(item, _sentence(item, faults))
         return
-    if holds_null(body) and (nulls := list(islice(nulls_of(read), SHOWN))):
+    if item.may_hold_null and holds_null(body) and (nulls := list(islice(nulls_of(read), SHOWN))):
         yield Found(
             item,
             f"This {show(item.method)} {_WHAT[item.kind]} is not what its schema says: null stands for "

@@ -48,7 +48,9 @@ class _Observer:
         lanes = {lane for pair in self._clients for lane in pair}
         clients, servers = {client for client, _ in self._clients}, {server for _, server in self._clients}
         self._between = (clients & servers) | (lanes & INTERMEDIARIES)
-        self._several = len({event.connection for event in sequence if event.frame}) > 1
+        # A connection without one message can close, too.
+        seen = {event.connection for event in sequence if event.frame or event.kind == events.CLOSED}
+        self._several = len(seen) > 1
         self._heads: dict[int, Head] = {
             frame.exchange: frame.head
             for frame in self._frames.values()

@@ -284,7 +284,7 @@ NEGOTIATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": PAGE},
         "A server that supports the proposed version answers that version.",
-        on=each(Connection),
+        on=each(Connection, needs=("initialize",)),
         check=_same_version,
     ),
     Rule(
@@ -294,7 +294,7 @@ NEGOTIATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": PAGE},
         "A server answers a version that it supports.",
-        on=each(Connection),
+        on=each(Connection, needs=("initialize",)),
         check=_own_version,
     ),
     Rule(
@@ -304,7 +304,7 @@ NEGOTIATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": PAGE},
         "Where it does not support the proposed version, a server answers the latest one that it supports.",
-        on=each(Connection),
+        on=each(Connection, needs=("initialize",)),
         check=_latest_answered,
     ),
     Rule(
@@ -324,7 +324,7 @@ NEGOTIATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": PAGE},
         "A client proposes a version that it supports.",
-        on=each(Connection),
+        on=each(Connection, needs=("initialize",)),
         check=_proposes_its_own,
     ),
     Rule(
@@ -344,7 +344,7 @@ NEGOTIATION: Final[tuple[Rule, ...]] = (
         LEGACY,
         {"legacy": PAGE},
         "A client that does not support the version in the server's answer disconnects.",
-        on=each(Connection),
+        on=each(Connection, needs=("initialize",)),
         check=_leaves,
     ),
 )

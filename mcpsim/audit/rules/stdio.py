@@ -305,7 +305,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         ALL,
         PAGES,
         "A server writes nothing but messages to its stdout.",
-        on=each(Connection),
+        on=each(Connection, needs=("stdio", "unreadable")),
         check=_stdout,
     ),
     Rule(
@@ -315,7 +315,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         ALL,
         PAGES,
         "A client writes nothing but messages to the server's stdin.",
-        on=each(Connection),
+        on=each(Connection, needs=("stdio", "unreadable")),
         check=_stdin,
     ),
     Rule(
@@ -325,7 +325,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         ALL,
         PAGES,
         "A message holds no newline: a newline ends it.",
-        on=each(Connection),
+        on=each(Connection, needs=("stdio",)),
         check=_newlines,
     ),
     Rule(
@@ -335,7 +335,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         ALL,
         PAGES,
         "What a server writes to stderr need not be an error.",
-        on=each(Connection),
+        on=each(Connection, needs=("stderr",)),
         check=_calm,
     ),
     Rule(
@@ -345,7 +345,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{PAGE}#receiving-messages"},
         "A modern server writes no requests to its stdout.",
-        on=each(Connection),
+        on=each(Connection, needs=("stdio", "request")),
         check=_server_asks,
     ),
     Rule(
@@ -385,7 +385,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         ALL,
         {"modern": f"{PAGE}#shutdown", "legacy": "basic/lifecycle#stdio"},
         "A client ends a server by closing its stdin first.",
-        on=each(Connection),
+        on=each(Connection, needs=("event",)),
         check=_closes_stdin_first,
     ),
     Rule(
@@ -395,7 +395,7 @@ STDIO: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": f"{PAGE}#shutdown"},
         "A server exits soon after its stdin was closed.",
-        on=each(Connection),
+        on=each(Connection, needs=("stdio", "event")),
         check=_exits,
     ),
 )

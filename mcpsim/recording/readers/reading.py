@@ -7,6 +7,7 @@ from typing import Final
 
 from mcpsim.errors import RecordingError
 from mcpsim.recording import lines
+from mcpsim.recording.collecting import without_collecting
 from mcpsim.recording.readers.claude_desktop import CLAUDE_DESKTOP
 from mcpsim.recording.readers.har import HAR
 from mcpsim.recording.readers.inspector import INSPECTOR
@@ -44,7 +45,8 @@ def read_trace(data: bytes, *, name: str = "", format: str | None = None) -> Rea
         raise RecordingError(f"{source.what} is empty.")
     chosen = _chosen(source, format)
     found = Found()
-    chosen.read(source, found)
+    with without_collecting():
+        chosen.read(source, found)
     return ReadTrace(
         chosen.name,
         tuple(found.rows),
