@@ -63,7 +63,8 @@ def test_the_table_says_everything_that_the_picture_shows(made):
     recording = made.legacy_handshake()
     texts = Tags(still_html(recording)).texts
     for step in player_data(recording)["steps"]:
-        assert step["what"].replace("`", "") in texts
+        # What the audit found there stands behind it, in the same cell.
+        assert any(text.startswith(step["what"].replace("`", "")) for text in texts)
         assert any(step["label"] in text for text in texts)
 
 

@@ -30,11 +30,11 @@ def test_the_form_of_the_data(recording):
     data = player_data(recording)
     assert set(data) == {
         "title", "transport", "source", "eras", "parties", "steps", "texts", "requests", "memory", "bars",
-        "waits", "height", "left_out", "threads",
+        "waits", "height", "left_out", "threads", "findings",
     }  # fmt: skip
     for number, step in enumerate(data["steps"], start=1):
         assert step["n"] == number
-        assert set(step) == STEP_KEYS | (FRAME_KEYS if "frame" in step else set())
+        assert set(step) - {"pins"} == STEP_KEYS | (FRAME_KEYS if "frame" in step else set())
         assert step["from"] in data["parties"]
         assert step["to"] in {"", *data["parties"]}
         assert -1 <= step["rule"] < len(data["texts"])
