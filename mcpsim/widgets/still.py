@@ -119,6 +119,10 @@ _LEVELS: Final = {
 }
 
 
+_PINS: Final = {level: f"⚑ {meaning}" for level, meaning in _LEVELS.items()}
+_PIN_COLOURS: Final = dict(zip(_PINS.values(), (_COLOURS["error"], _COLOURS["batch"], _QUIET), strict=True))
+
+
 def _findings(data: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
     for number in step.get("pins", ()):
         one = data["findings"][number]
@@ -128,7 +132,7 @@ def _findings(data: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
 def _pin(data: dict[str, Any], step: dict[str, Any]) -> str:
     levels = [data["findings"][number]["level"] for number in step.get("pins", ())]
     worst = min(levels, key=list(_LEVELS).index, default="")
-    return f"⚑ {_LEVELS[worst]}" if worst else ""
+    return _PINS[worst] if worst else ""
 
 
 def part_of(data: dict[str, Any], step: dict[str, Any]) -> str:
@@ -250,7 +254,7 @@ def _step(step: dict[str, Any], lanes: dict[str, int], width: int, pin: str) -> 
     yield _halo(start + 14 * side, y - 7, text, _TEXT, "start" if side > 0 else "end")
     if pin:
         # Below the arrow: above it stands what it is.
-        yield _halo(start + 14 * side, y + 17, pin, _COLOURS["error"], "start" if side > 0 else "end")
+        yield _halo(start + 14 * side, y + 20, pin, _PIN_COLOURS[pin], "start" if side > 0 else "end")
 
 
 def _label(step: dict[str, Any], word: str, name: str) -> str:
