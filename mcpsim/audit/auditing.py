@@ -34,11 +34,12 @@ def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report
         source: a recording; what `mcpsim.recording.readers.read_trace` read; or the rows of a trace in the
             interchange form, as dicts.
     """
-    if isinstance(source, Recording):
-        return _of_recording(source)
-    if isinstance(source, ReadTrace):
-        return _of_trace(source)
-    return _report(list(enumerate(source)))
+    with without_collecting():
+        if isinstance(source, Recording):
+            return _of_recording(source)
+        if isinstance(source, ReadTrace):
+            return _of_trace(source)
+        return _report(list(enumerate(source)))
 
 
 def _of_trace(trace: ReadTrace) -> Report:
@@ -85,19 +86,6 @@ def _report(
     notes: tuple[str, ...] = (),
     where: Mapping[int, str] | None = None,
     events: tuple[int, ...] = (),
-) -> Report:
-    with without_collecting():
-        return _reported(rows, disturbed, copies, skipped, notes, where, events)
-
-
-def _reported(
-    rows: list[tuple[int, Any]],
-    disturbed: Iterable[int],
-    copies: Iterable[int],
-    skipped: tuple[Skipped, ...],
-    notes: tuple[str, ...],
-    where: Mapping[int, str] | None,
-    events: tuple[int, ...],
 ) -> Report:
     objects, refused = _objects(rows)
     disturbed, copies = frozenset(disturbed), frozenset(copies)

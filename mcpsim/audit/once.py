@@ -21,9 +21,10 @@ def once(
     """
 
     def made(part: Part, *more: More.args, **named: More.kwargs) -> Made:
-        key: Hashable = (make, more)
-        if key not in part.worked_out:
-            part.worked_out[key] = make(part, *more, **named)
-        return part.worked_out[key]
+        key: Hashable = (make, more) if more else make
+        known = part.worked_out
+        if key not in known:
+            known[key] = make(part, *more, **named)
+        return known[key]
 
     return made

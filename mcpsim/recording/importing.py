@@ -30,6 +30,7 @@ MAX_TIME_MS: Final = 10**14
 CHANNELS: Final = ("stdout", "stderr")
 _CONTENTS: Final = (*BODIES, "event")
 _PLAIN: Final = frozenset({"from", "message", "t_ms", "transport", "connection"})
+_PLAIN_HTTP: Final = frozenset({*_PLAIN, "exchange", "headers", "status"})
 
 Row = Mapping[str, Any]
 
@@ -148,7 +149,7 @@ def check_row(number: int, row: Row) -> None:
     Raises:
         RecordingError: what `RowReader.events` raises for it, wherever it stands.
     """
-    if _is_plain(row):
+    if _is_plain(row) or _is_plain_http(row):
         return
     side = _one_of(number, row, "from", SIDES, None)
     http = "transport" in row and _one_of(number, row, "transport", (STDIO, HTTP), STDIO) == HTTP
@@ -186,6 +187,25 @@ def _is_plain(row: Row) -> bool:
         and isinstance(row.get("connection", ""), str)
         and type(t_ms) in (int, float)
         and 0 <= t_ms <= MAX_TIME_MS
+    )
+
+
+def _is_plain_http(row: Row) -> bool:
+    """Whether a row is a message of an exchange with an ordinary head, and nothing can be wrong with it."""
+    t_ms, status, headers = row.get("t_ms", 0), row.get("status", 0), row.get("headers")
+    return (
+        row.get("transport") == HTTP
+        and row.keys() <= _PLAIN_HTTP
+        and "message" in row
+        and row.get("from") in SIDES
+        and type(row.get("connection", "")) is str
+        and type(row.get("exchange", "")) is str
+        and type(t_ms) in (int, float)
+        and 0 <= t_ms <= MAX_TIME_MS
+        and type(status) is int
+        and 0 <= status <= 999
+        and type(headers) is dict
+        and all(type(one) is str for one in cast("dict[str, Any]", headers).values())
     )
 
 
