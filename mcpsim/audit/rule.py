@@ -12,13 +12,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from mcpsim.audit.model import (
     Call,
-    Connection,
-    Exchange,
     Item,
     Kind,
-    Rounds,
-    Session,
-    Subscription,
     Trace,
     Walk,
 )
@@ -26,7 +21,6 @@ from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS, Era
 
 Level = Literal["MUST", "SHOULD", "note"]
 Bound = Literal["client", "server", "gateway", "sender"]
-Part = type[Call] | type[Connection] | type[Exchange] | type[Rounds] | type[Session] | type[Subscription]
 
 #: What the specification requires, or forbids: MUST, MUST NOT, SHALL, REQUIRED, and what its schema demands.
 MUST: Final = "MUST"
