@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import traitlets
 
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
 from mcpsim.simulation.knobs import BenchPlan, Knob, Play, Setting, settle
+from mcpsim.widgets import scripts
 from mcpsim.widgets.bench_view import (
     COLUMNS,
     MAX_ROWS,
@@ -30,14 +30,6 @@ from mcpsim.widgets.bench_view import (
 from mcpsim.widgets.player import Player
 from mcpsim.widgets.text import one_line
 from mcpsim.widgets.view import MAX_AUDITED, player_data
-
-_HERE: Final = Path(__file__).parent
-
-
-def _script() -> str:
-    """One module: the player's, whose last statement says what it exports, and the bench's."""
-    player, _, _ = (_HERE / "player.js").read_text("utf-8").rpartition("\nexport default ")
-    return player + "\n" + (_HERE / "bench.js").read_text("utf-8")
 
 
 class Bench(Player):
@@ -63,8 +55,8 @@ class Bench(Player):
         ValueError: two knobs have the same name.
     """
 
-    _esm = _script()
-    _css = (_HERE / "player.css").read_text("utf-8") + (_HERE / "bench.css").read_text("utf-8")
+    _esm = scripts.script((*scripts.PLAYER, "bench"), "{ initialize, render: renderBench }")
+    _css = scripts.style("player", "bench")
 
     # From the browser: {"n": which change of the browser it is, "settings": where the knobs stand}.
     asked: Any = traitlets.Dict().tag(sync=True)
@@ -180,16 +172,15 @@ class Bench(Player):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
         return f"Bench({self._title!r}{', ' if settings else ''}{settings})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        bundle, metadata = super()._repr_mimebundle_(**kwargs)
+    def still_text(self) -> str:
+        """Where the knobs stand, the last runs, and the transcript."""
         table = runs_text(self._rows)
         told = [self._title, settings_text(self._knobs, self.settings), table, self.error]
-        text = "\n".join(part for part in told if part)
-        return {
-            **bundle,
-            "text/plain": f"{text}\n\n{bundle['text/plain']}",
-            "text/html": bundle["text/html"] + runs_html(self._rows),
-        }, metadata
+        return "\n".join(part for part in told if part) + f"\n\n{super().still_text()}"
+
+    def still_html(self) -> str:
+        """The diagram, and the last runs."""
+        return super().still_html() + runs_html(self._rows)
 
 
 def bench_bundle(plan: BenchPlan) -> dict[str, Any]:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-import anywidget
 import traitlets
 
 from mcpsim.recording import Recording
+from mcpsim.widgets import scripts
+from mcpsim.widgets.base import Picture
 from mcpsim.widgets.still import still_of
 from mcpsim.widgets.view import player_data
-
-_HERE: Final = Path(__file__).parent
 
 #: How many lines of the transcript a stored output holds.
 MAX_LINES: Final = 200
 
 
-class Player(anywidget.AnyWidget):
+class Player(Picture):
     """Plays a recording: `Player(recording)` as the last line of a cell.
 
     The recording goes to the browser once; after that only the cursor travels. All views of one player show
@@ -40,8 +37,8 @@ class Player(anywidget.AnyWidget):
         traitlets.TraitError: `cursor` is not a whole number, or `speed` is not more than 0.
     """
 
-    _esm = _HERE / "player.js"
-    _css = _HERE / "player.css"
+    _esm = scripts.script(scripts.PLAYER, "{ initialize, render }")
+    _css = scripts.style("player")
 
     data: Any = traitlets.Dict().tag(sync=True)
     cursor = traitlets.Int(1).tag(sync=True)
@@ -85,13 +82,13 @@ class Player(anywidget.AnyWidget):
         """The same text in every run: nbval compares it."""
         return f"Player({self._recording!r})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        # A widget whose view is switched off has no bundle at all.
-        bundle_of = cast("Callable[..., Any]", super()._repr_mimebundle_)  # pyright: ignore[reportUnknownMemberType]
-        found: tuple[dict[str, Any], dict[str, Any]] | None = bundle_of(**kwargs)
-        bundle, metadata = found or ({}, {})
-        still = {"text/plain": _bounded(self._recording.transcript()), "text/html": still_of(self.data)}
-        return {**bundle, **still}, metadata
+    def still_text(self) -> str:
+        """The transcript."""
+        return _bounded(self._recording.transcript())
+
+    def still_html(self) -> str:
+        """The diagram, as it is at no step in particular."""
+        return still_of(self.data)
 
 
 def _bounded(text: str) -> str:

@@ -6,10 +6,10 @@ import base64
 import hashlib
 import html
 import json
-from importlib.resources import files
 from typing import Any, Final
 
 from mcpsim.recording import Recording
+from mcpsim.widgets import scripts
 from mcpsim.widgets.text import one_line
 from mcpsim.widgets.view import player_data
 
@@ -25,11 +25,6 @@ body { margin: 0; padding: 12px; background: #ffffff; }
 """
 
 
-def asset(name: str) -> str:
-    """The text of a file that is part of this package: `player.js`, `player.css`, `standalone.js`."""
-    return (files("mcpsim.widgets") / name).read_text("utf-8")
-
-
 def standalone_html(recording: Recording, *, cursor: int = 1) -> str:
     """One HTML page that plays the recording.
 
@@ -40,8 +35,8 @@ def standalone_html(recording: Recording, *, cursor: int = 1) -> str:
     """
     data = player_data(recording)
     start = max(0, min(cursor, len(data["steps"])))
-    script = asset("player.js") + asset("standalone.js")
-    style = asset("player.css") + _PAGE_STYLE
+    script = scripts.script((*scripts.PLAYER, "standalone"))
+    style = scripts.style("player") + _PAGE_STYLE
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; base-uri 'none'; "
         "form-action 'none'"

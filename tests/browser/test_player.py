@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mcpsim.course import STORIES
-from mcpsim.widgets import player_data
-from mcpsim.widgets.standalone import asset
+from mcpsim.widgets import player_data, scripts
 
 LAST = 13
 
@@ -475,7 +474,7 @@ MODEL = """data => {
 def test_two_views_of_one_model(page, made):
     page.set_content("<!doctype html><title>two views</title>")
     page.add_script_tag(
-        type="module", content=asset("player.js") + "\nwindow.widget = { initialize, render };"
+        type="module", content=scripts.script(scripts.PLAYER) + "\nwindow.widget = { initialize, render };"
     )
     page.wait_for_function("window.widget")
     page.clock.install()

@@ -1,8 +1,6 @@
-
-// ------------------------------------------------------------------------------------------ the bench
-
-// Knobs above a player, and below it a table of the last runs. This text comes after the player's, in the
-// same module, and uses its functions and its View.
+// The bench.
+//
+// Knobs above a player, and below it a table of the last runs.
 //
 // Beside the player's values the model holds `asked` (where this side wants the knobs to stand, and which
 // change that is) and `shown` (what the other side made of it: see mcpsim.widgets.bench).
@@ -20,12 +18,6 @@ class FollowingView extends View {
     const focused = this.root.contains(document.activeElement);
     super.build();
     this.root.querySelector(".mcpsim-body").style.height = height;
-    this.hideButton.setAttribute("aria-pressed", String(this.hiding));
-    if (this.tabular) {
-      this.tableButton.setAttribute("aria-pressed", "true");
-      this.diagram.hidden = true;
-      this.drawTable();
-    }
     if (focused) this.root.focus({ preventScroll: true });
   }
 }
@@ -36,9 +28,9 @@ class BenchView {
     this.id = `mcpsim-bench-${Math.random().toString(36).slice(2)}`;
     this.controls = new Map();
     this.root = html("div", { class: "mcpsim-bench", role: "region" });
-    this.knobs = html("div", { class: "mcpsim-player mcpsim-knobs" });
+    this.knobs = html("div", { class: "mcpsim-ui mcpsim-knobs" });
     const player = html("div", { class: "mcpsim-bench-player" });
-    this.runs = html("div", { class: "mcpsim-player mcpsim-runs" });
+    this.runs = html("div", { class: "mcpsim-ui mcpsim-runs" });
     this.root.append(this.knobs, player, this.runs);
     el.replaceChildren(this.root);
     this.buildKnobs();
@@ -253,5 +245,3 @@ class BenchView {
     return html("td", { class: last ? "mcpsim-outcome" : "mcpsim-figure" }, ...parts.flatMap((part, i) => (i ? [" ", part] : [part])));
   }
 }
-
-export default { initialize, render: renderBench };

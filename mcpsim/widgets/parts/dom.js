@@ -1,0 +1,51 @@
+// What every widget draws with: elements, prose, links.
+//
+// The files in this folder are put one after the other into one plain ES module (see mcpsim.widgets.scripts):
+// no build step and no network. So a name at the outermost level belongs to all files of a module, and none
+// of them imports or exports anything. All text from a recording goes through text nodes, never through
+// markup, so nothing in a message can run.
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+function html(tag, attributes = {}, ...children) {
+  const node = fill(document.createElement(tag), attributes, children);
+  // JupyterLab takes the keys b, h and others for its own. It looks for this mark from the element that has
+  // the focus upwards, and stops at the first that fits a shortcut: so whatever can have the focus needs it.
+  const focusable = ["button", "input", "select", "a"].includes(tag) || "tabindex" in attributes;
+  if (focusable || attributes.role === "option") node.setAttribute("data-lm-suppress-shortcuts", "true");
+  return node;
+}
+
+function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+// `code` between backticks, the rest as it is.
+function prose(text) {
+  return text.split("`").map((part, i) => (i % 2 ? html("code", {}, part) : document.createTextNode(part)));
+}
+
+// A link to the specification: the page's name, and for a rule also the revision and the path to the page.
+function specLink(url, { full }) {
+  const place = url.replace(/^https:\/\/[^/]+\/specification\//, "");
+  const [revision, ...path] = place.replace(/#.*$/, "").split("/");
+  const text = full ? `${path.join("/")} (${revision})` : path.filter((part) => part !== "index").pop();
+  return html("a", { href: url, target: "_blank", rel: "noopener noreferrer", title: place }, text);
+}
+
+function clamp(value, low, high) {
+  return Math.min(high, Math.max(low, value));
+}
+
+function calm() {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}

@@ -1,0 +1,431 @@
+// The player: steps through a recording that is already here, message by message.
+//
+// The model holds what all views share: `data` (as mcpsim.widgets.view.player_data describes it), `cursor`
+// (0 is before the first step), `playing` and `speed`. What belongs to one view alone stays in that view.
+//
+// What a view can do beyond stepping is a feature: a class of its own in a file of its own, made once for each
+// view with the view as its argument, and named in features.js. All of these are optional:
+//   static KEYS   [key, what it does] pairs for the help
+//   onKey(event)  true where it took the key
+//   tools()       nodes for the header
+//   bar()         a node below the controls
+//   tab()         one more pane: its name, its label, and show(step, cursor), which gives its nodes
+//   hides(step)   true where a step is not to be in the picture or the table
+//   classes(step) more classes for the row and the arrow of a step
+//   tags(step)    more nodes in the row of a step
+//   narrates(step) nodes in place of the narration, or null
+//   built()       after the view was built, also for other data
+//   moved(step, cursor)  after each move
+//   remove()      when the view goes
+
+const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+
+const KEYS = [
+  ["Home", "to the start, before the first step"],
+  ["←", "one step back"],
+  ["Space", "play or pause"],
+  ["→", "one step forward"],
+  ["End", "to the last step"],
+  ["↑ ↓", "along the list of messages"],
+  ["0–9, g", "type a step number, then Enter"],
+  ["+ −", "faster, slower"],
+  ["f", "to the next finding of the audit"],
+  ["h", "hide what comes next"],
+  ["t", "messages as a table"],
+  ["Alt + 1, 2 …", "Message, Raw bytes, Memory, and what is beside them"],
+  ["?", "this help; Esc closes it"],
+];
+
+// Where a step stands in what it belongs to. Of what is still to come nothing is told where that is hidden.
+function partOf(data, step, hiding) {
+  const thread = data.threads[step.thread];
+  if (!thread) return "";
+  if (thread.kind === "subscription") return `subscription ${thread.label.split(" ").pop()}`;
+  const noun = { rounds: "round", pages: "page" }[thread.kind];
+  return `${noun} ${step.part}${thread.parts && !hiding ? ` of ${thread.parts}` : ""}`;
+}
+
+function render({ model, el }) {
+  const view = new View(model, el);
+  return () => view.remove();
+}
+
+class View {
+  constructor(model, el) {
+    this.model = model;
+    this.undo = [];
+    this.hiding = false;
+    this.tabular = false;
+    this.helping = false;
+    this.root = html("div", { class: "mcpsim-ui mcpsim-player", role: "region", tabindex: "-1" });
+    el.replaceChildren(this.root);
+    this.diagram = new Diagram(this);
+    this.table = new Table(this);
+    this.features = FEATURES.map((Feature) => new Feature(this));
+    this.panes = new Panes(this);
+    this.build();
+    this.listen(model, "change:cursor", () => this.showCursor());
+    this.listen(model, "change:playing", () => this.showPlaying());
+    this.listen(model, "change:speed", () => this.showSpeed());
+    this.listen(model, "change:data", () => this.build());
+    const keys = (event) => this.onKey(event);
+    this.root.addEventListener("keydown", keys);
+    const sizes = new ResizeObserver(() => this.diagram.resize());
+    sizes.observe(this.root);
+    this.undo.push(() => sizes.disconnect());
+  }
+
+  listen(model, event, callback) {
+    model.on(event, callback);
+    this.undo.push(() => model.off(event, callback));
+  }
+
+  remove() {
+    this.each("remove");
+    for (const undo of this.undo) undo();
+    this.undo = [];
+    this.root.remove();
+  }
+
+  // What each feature that has this method says.
+  each(method, ...given) {
+    return this.features.filter((one) => one[method]).map((one) => one[method](...given));
+  }
+
+  hides(step) {
+    return this.each("hides", step).some(Boolean);
+  }
+
+  get data() {
+    return this.model.get("data");
+  }
+
+  get last() {
+    return this.data.steps.length;
+  }
+
+  get cursor() {
+    return clamp(this.model.get("cursor"), 0, this.last);
+  }
+
+  go(step) {
+    const cursor = clamp(Math.round(Number(step)) || 0, 0, this.last);
+    // A change is shown when the model tells of it. Without one, the number field may still need it.
+    if (cursor === this.model.get("cursor")) this.showCursor();
+    this.model.set("cursor", cursor);
+    if (this.model.get("playing")) this.model.set("playing", false);
+    this.model.save_changes();
+  }
+
+  // After the last finding comes the first one again.
+  nextFinding() {
+    const pinned = this.data.steps.filter((step) => step.pins);
+    if (!pinned.length) return;
+    this.go((pinned.find((step) => step.n > this.cursor) || pinned[0]).n);
+  }
+
+  play() {
+    const playing = !this.model.get("playing");
+    if (playing && this.cursor >= this.last) this.model.set("cursor", 0);
+    this.model.set("playing", playing);
+    this.model.save_changes();
+  }
+
+  setSpeed(speed) {
+    this.model.set("speed", speed);
+    this.model.save_changes();
+  }
+
+  faster(by) {
+    const now = SPEEDS.findIndex((speed) => speed >= this.model.get("speed"));
+    this.setSpeed(SPEEDS[clamp((now < 0 ? SPEEDS.length - 1 : now) + by, 0, SPEEDS.length - 1)]);
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey) return;
+    const target = event.target;
+    const typing = target.matches("input:not([type=range], [type=checkbox], [type=radio]), select, textarea");
+    if (event.key === "Escape") {
+      if (typing) this.root.focus();
+      this.toggleHelp(false);
+      return this.handled(event);
+    }
+    if (event.altKey) {
+      // The key and not the character: with Alt some keyboards write other characters than digits.
+      const tab = this.panes.names[Number(/^Digit([1-9])$/.exec(event.code)?.[1]) - 1];
+      if (!tab) return;
+      this.panes.select(tab);
+      return this.handled(event);
+    }
+    if (typing) return event.stopPropagation();
+    if (event.key === " " && target.matches("button, a, summary, input")) return;
+    if (event.key.startsWith("Arrow") && target.matches("[role=tab], input[type=range]")) return;
+    if (this.features.some((one) => one.onKey && one.onKey(event))) return this.handled(event);
+    const moves = {
+      Home: () => this.go(0),
+      End: () => this.go(this.last),
+      ArrowLeft: () => this.go(this.cursor - 1),
+      ArrowRight: () => this.go(this.cursor + 1),
+      ArrowUp: () => this.go(Math.max(1, this.cursor - 1)),
+      ArrowDown: () => this.go(this.cursor + 1),
+      " ": () => this.play(),
+      "+": () => this.faster(1),
+      "=": () => this.faster(1),
+      "-": () => this.faster(-1),
+      g: () => this.askStep(""),
+      f: () => this.nextFinding(),
+      h: () => this.toggleHiding(),
+      t: () => this.toggleTable(),
+      "?": () => this.toggleHelp(),
+    };
+    // In a panel that can scroll, these keys scroll it.
+    const vertical = event.key === "ArrowUp" || event.key === "ArrowDown";
+    if (vertical && target.closest(".mcpsim-panel, .mcpsim-table, .mcpsim-help")) return;
+    if (/^[0-9]$/.test(event.key)) {
+      this.askStep(event.key);
+    } else if (moves[event.key]) {
+      const inList = target.matches("[role=option]");
+      moves[event.key]();
+      if (inList && event.key !== "g") this.diagram.focusRow();
+    } else {
+      return;
+    }
+    this.handled(event);
+  }
+
+  handled(event) {
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  askStep(first) {
+    this.number.value = first;
+    this.number.focus();
+    if (!first) this.number.select();
+  }
+
+  build() {
+    const data = this.data;
+    this.root.setAttribute("aria-label", `Player: ${data.title}`);
+    this.root.style.setProperty("--run-height", `${data.height + 60}px`);
+    this.root.replaceChildren(
+      this.buildHeader(data),
+      this.buildControls(),
+      ...this.each("bar").filter(Boolean),
+      this.buildHelp(),
+      this.buildNarration(),
+      html("div", { class: "mcpsim-body" }, this.diagram.build(data), this.table.build(), this.panes.build()),
+    );
+    this.diagram.element.hidden = this.tabular;
+    this.each("built");
+    this.diagram.resize();
+    this.showPlaying();
+    this.showSpeed();
+    this.showCursor();
+    if (this.tabular) this.table.draw();
+  }
+
+  buildHeader(data) {
+    const transport = { stdio: "stdio", http: "Streamable HTTP" }[data.transport] || data.transport;
+    const facts = [...data.eras, transport].filter(Boolean);
+    this.hideButton = this.toggle("Hide what comes next", () => this.toggleHiding(), this.hiding);
+    this.tableButton = this.toggle("Table", () => this.toggleTable(), this.tabular);
+    this.findingsButton = null;
+    if (data.findings.length) {
+      const count = `${data.findings.length.toLocaleString("en")} finding${data.findings.length === 1 ? "" : "s"}`;
+      this.findingsButton = html("button", { type: "button", title: "To the next finding (f)" }, count);
+      this.findingsButton.setAttribute("aria-label", `${count} of the audit: to the next one`);
+      this.findingsButton.addEventListener("click", () => this.nextFinding());
+    }
+    this.helpButton = html("button", { type: "button", "aria-expanded": String(this.helping), title: "Help (?)" }, "?");
+    this.helpButton.setAttribute("aria-label", "Help: keys and shapes");
+    this.helpButton.addEventListener("click", () => this.toggleHelp());
+    return html(
+      "div",
+      { class: "mcpsim-header" },
+      html("strong", { class: "mcpsim-title", dir: "auto" }, data.title),
+      html("span", { class: "mcpsim-facts" }, ...facts.map((fact) => html("span", { class: "mcpsim-fact" }, fact))),
+      html(
+        "span",
+        { class: "mcpsim-tools" },
+        ...[this.findingsButton, ...this.each("tools").flat(), this.hideButton, this.tableButton, this.helpButton].filter(Boolean),
+      ),
+    );
+  }
+
+  toggle(label, action, pressed = false) {
+    const button = html("button", { type: "button", "aria-pressed": String(pressed) }, label);
+    button.addEventListener("click", action);
+    return button;
+  }
+
+  buildControls() {
+    const icons = {
+      first: "M4 3 V13 M13 3 L6 8 L13 13 Z",
+      back: "M12 3 L4 8 L12 13 Z",
+      play: "M4 2.5 L14 8 L4 13.5 Z",
+      forward: "M4 3 L12 8 L4 13 Z",
+      last: "M12 3 V13 M3 3 L10 8 L3 13 Z",
+    };
+    const button = (name, label, key, action) => {
+      const icon = svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: icons[name] }));
+      const made = html("button", { type: "button", class: `mcpsim-${name}`, title: `${label} (${key})` }, icon);
+      made.setAttribute("aria-label", label);
+      made.addEventListener("click", action);
+      return made;
+    };
+    this.playButton = button("play", "Play", "Space", () => this.play());
+    this.playButton.append(html("span", { class: "mcpsim-word" }, "Play"));
+    this.range = html("input", { type: "range", min: 0, max: this.last, step: 1, "aria-label": "Step" });
+    this.range.addEventListener("input", () => this.go(this.range.value));
+    this.number = html("input", { type: "number", min: 0, max: this.last, "aria-label": "Go to step" });
+    this.number.addEventListener("change", () => this.go(this.number.value));
+    this.number.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      this.go(this.number.value);
+      this.diagram.focusRow();
+      this.handled(event);
+    });
+    this.number.addEventListener("blur", () => (this.number.value = this.cursor));
+    this.speed = html("select", { "aria-label": "Speed" });
+    this.speed.addEventListener("change", () => this.setSpeed(Number(this.speed.value)));
+    return html(
+      "div",
+      { class: "mcpsim-controls", role: "group", "aria-label": "Controls" },
+      button("first", "First", "Home", () => this.go(0)),
+      button("back", "Back", "←", () => this.go(this.cursor - 1)),
+      this.playButton,
+      button("forward", "Forward", "→", () => this.go(this.cursor + 1)),
+      button("last", "Last", "End", () => this.go(this.last)),
+      this.range,
+      html("label", { class: "mcpsim-goto" }, "Step ", this.number, ` of ${this.last.toLocaleString("en")}`),
+      html("label", {}, "Speed ", this.speed),
+    );
+  }
+
+  buildHelp() {
+    const all = [...KEYS, ...FEATURES.flatMap((Feature) => Feature.KEYS || [])];
+    const keys = all.map(([key, text]) => html("div", {}, html("kbd", {}, key), html("span", {}, text)));
+    const shapes = Object.entries(KINDS).map(([kind, text]) => html("div", {}, mark(kind), html("span", {}, text)));
+    this.help = html(
+      "div",
+      { class: "mcpsim-help", hidden: !this.helping },
+      html("div", {}, html("strong", {}, "Keys"), html("div", { class: "mcpsim-columns" }, ...keys)),
+      html("div", {}, html("strong", {}, "Shapes"), html("div", { class: "mcpsim-columns" }, ...shapes)),
+      html(
+        "p",
+        {},
+        "Time runs downwards. An arrow leans because the message takes time; a cross is a message that got ",
+        "lost; a bar beside a lane is a handler at work, and a cross at its end is a handler that was stopped.",
+      ),
+    );
+    return this.help;
+  }
+
+  buildNarration() {
+    this.where = html("p", { class: "mcpsim-where" });
+    this.what = html("p", { class: "mcpsim-what", dir: "auto" });
+    this.rule = html("p", { class: "mcpsim-rule" });
+    this.found = html("div", { class: "mcpsim-found" });
+    const live = { class: "mcpsim-narration", "aria-live": "polite", "aria-atomic": "true" };
+    return html("div", live, this.where, this.what, this.rule, this.found);
+  }
+
+  toggleHelp(open = this.help.hidden) {
+    this.helping = open;
+    this.help.hidden = !open;
+    this.helpButton.setAttribute("aria-expanded", String(open));
+  }
+
+  toggleHiding() {
+    this.hiding = !this.hiding;
+    this.hideButton.setAttribute("aria-pressed", String(this.hiding));
+    this.refresh();
+  }
+
+  // Draw once more what depends on switches, and not on the cursor.
+  refresh() {
+    this.showNarration(this.cursor, this.data.steps[this.cursor - 1]);
+    if (this.tabular) this.table.draw();
+    else this.diagram.draw();
+  }
+
+  toggleTable() {
+    this.tabular = !this.tabular;
+    this.tableButton.setAttribute("aria-pressed", String(this.tabular));
+    this.table.element.hidden = !this.tabular;
+    this.diagram.element.hidden = this.tabular;
+    if (this.tabular) this.table.draw();
+    else {
+      this.diagram.resize();
+      this.diagram.scrollToCursor(true);
+      this.diagram.draw();
+    }
+  }
+
+  showPlaying() {
+    const playing = Boolean(this.model.get("playing"));
+    this.playButton.setAttribute("aria-label", playing ? "Pause" : "Play");
+    this.playButton.setAttribute("title", playing ? "Pause (Space)" : "Play (Space)");
+    this.playButton.querySelector(".mcpsim-word").textContent = playing ? "Pause" : "Play";
+    this.playButton
+      .querySelector("path")
+      .setAttribute("d", playing ? "M3.5 2.5 H6.5 V13.5 H3.5 Z M9.5 2.5 H12.5 V13.5 H9.5 Z" : "M4 2.5 L14 8 L4 13.5 Z");
+    this.root.classList.toggle("mcpsim-playing", playing);
+  }
+
+  showSpeed() {
+    const speed = this.model.get("speed");
+    const speeds = SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
+    this.speed.replaceChildren(...speeds.map((each) => html("option", { value: each }, `${each}×`)));
+    this.speed.value = String(speed);
+  }
+
+  showCursor() {
+    const cursor = this.cursor;
+    const step = this.data.steps[cursor - 1];
+    this.range.value = cursor;
+    this.range.setAttribute("aria-valuetext", step ? `${cursor}: ${step.label}` : "before the first step");
+    if (document.activeElement !== this.number) this.number.value = cursor;
+    this.showNarration(cursor, step);
+    this.panes.select(this.panes.tab);
+    this.diagram.scrollToCursor();
+    this.diagram.draw();
+    this.diagram.animate(step);
+    if (this.tabular) this.table.mark();
+    this.each("moved", step, cursor);
+  }
+
+  showNarration(cursor, step) {
+    const instead = this.each("narrates", step, cursor).find(Boolean);
+    if (instead) {
+      for (const line of [this.found, this.rule, this.what]) line.replaceChildren();
+      return this.where.replaceChildren(...instead);
+    }
+    this.found.replaceChildren(...(step ? findingsAt(this.data, step).map(finding) : []));
+    if (!step) {
+      const count = `${this.last.toLocaleString("en")} step${this.last === 1 ? "" : "s"}`;
+      this.where.replaceChildren("Before the first step");
+      this.what.replaceChildren(
+        this.last ? `Nothing has happened yet. ${count} will follow.` : "Nothing happens in this recording.",
+      );
+      this.rule.replaceChildren(this.last ? "What do you expect to come first?" : "");
+      return;
+    }
+    const route = step.to ? `${step.from} → ${step.to}` : step.from;
+    const part = partOf(this.data, step, this.hiding);
+    const [text, url] = step.rule < 0 ? ["", ""] : this.data.texts[step.rule];
+    const shown = [
+      mark(step.kind),
+      html("span", {}, `Step ${cursor} of ${this.last.toLocaleString("en")}`),
+      html("span", { class: `mcpsim-kind mcpsim-k-${step.kind}` }, KINDS[step.kind] || step.kind),
+      html("bdi", {}, route),
+      html("span", {}, step.time),
+      step.era ? html("span", { class: "mcpsim-fact" }, step.era) : null,
+      part ? html("span", { class: "mcpsim-fact mcpsim-part" }, part) : null,
+    ];
+    this.where.replaceChildren(...shown.filter(Boolean));
+    this.what.replaceChildren(...prose(step.what));
+    this.rule.replaceChildren(...(text ? [html("b", {}, "Rule: "), ...prose(text), " ", specLink(url, { full: true })] : []));
+  }
+}

@@ -1,0 +1,77 @@
+// The same steps as a table, for whoever reads better than looks.
+
+const TABLE_CHUNK = 500;
+
+class Table {
+  constructor(view) {
+    this.view = view;
+  }
+
+  build() {
+    this.element = html("div", { class: "mcpsim-table", hidden: !this.view.tabular, tabindex: "0" });
+    this.element.setAttribute("role", "group");
+    this.element.setAttribute("aria-label", "All messages as a table");
+    return this.element;
+  }
+
+  draw() {
+    const heads = ["Step", "Time", "From", "To", "Kind", "Message", "What happened"];
+    this.rows = html("tbody");
+    // Up to which step it is written.
+    this.until = 0;
+    const table = html(
+      "table",
+      {},
+      html("caption", {}, `All steps of “${this.view.data.title}”`),
+      html("thead", {}, html("tr", {}, ...heads.map((head) => html("th", { scope: "col" }, head)))),
+      this.rows,
+    );
+    this.more = html("button", { type: "button" }, "Show more steps");
+    this.more.addEventListener("click", () => this.add(TABLE_CHUNK));
+    this.element.replaceChildren(table, this.more);
+    this.add(Math.max(TABLE_CHUNK, this.view.cursor + 50));
+    this.mark();
+  }
+
+  add(count) {
+    const limit = this.view.hiding ? this.view.cursor : this.view.last;
+    const end = Math.min(limit, this.until + count);
+    for (const step of this.view.data.steps.slice(this.until, end)) {
+      if (this.view.hides(step)) continue;
+      const button = html("button", { type: "button" }, step.n);
+      button.setAttribute("aria-label", `Go to step ${step.n}`);
+      button.addEventListener("click", () => this.view.go(step.n));
+      const part = partOf(this.view.data, step, this.view.hiding);
+      const fate = step.fate === "dropped" ? " (lost)" : step.fate === "in flight" ? " (not arrived)" : "";
+      this.rows.append(
+        html(
+          "tr",
+          { "data-step": step.n },
+          html("th", { scope: "row" }, button),
+          html("td", {}, step.time),
+          html("td", {}, html("bdi", {}, step.from)),
+          html("td", {}, html("bdi", {}, step.to)),
+          html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
+          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null),
+          html("td", { dir: "auto" }, ...prose(step.what), ...findingsAt(this.view.data, step).map(finding)),
+        ),
+      );
+    }
+    this.until = Math.max(this.until, end);
+    this.more.hidden = this.until >= limit;
+  }
+
+  mark() {
+    const cursor = this.view.cursor;
+    if (this.view.hiding && this.until > cursor) {
+      while (this.rows.lastChild && Number(this.rows.lastChild.dataset.step) > cursor) this.rows.lastChild.remove();
+      this.until = cursor;
+    }
+    if (this.until < cursor) this.add(cursor - this.until + 50);
+    for (const row of this.rows.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
+    const row = this.rows.querySelector(`[data-step="${cursor}"]`);
+    if (!row) return;
+    row.setAttribute("aria-current", "step");
+    row.scrollIntoView({ block: "nearest" });
+  }
+}
