@@ -56,7 +56,7 @@ class Bench(Player):
     """
 
     _esm = scripts.script((*scripts.PLAYER, "bench"), "{ initialize, render: renderBench }")
-    _css = scripts.style("player", "bench")
+    _css = scripts.style(*scripts.PLAYER_STYLES, "bench")
 
     # From the browser: {"n": which change of the browser it is, "settings": where the knobs stand}.
     asked: Any = traitlets.Dict().tag(sync=True)

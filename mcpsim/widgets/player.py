@@ -38,12 +38,14 @@ class Player(Picture):
     """
 
     _esm = scripts.script(scripts.PLAYER, "{ initialize, render }")
-    _css = scripts.style("player")
+    _css = scripts.style(*scripts.PLAYER_STYLES)
 
     data: Any = traitlets.Dict().tag(sync=True)
     cursor = traitlets.Int(1).tag(sync=True)
     playing = traitlets.Bool(False).tag(sync=True)
     speed = traitlets.Float(1.0).tag(sync=True)
+    # Whether somebody is on the other side: features that need an answer are offered only then.
+    kernel = traitlets.Bool(True, read_only=True).tag(sync=True)
 
     def __init__(self, recording: Recording, *, cursor: int = 1, speed: float = 1.0) -> None:
         self._recording = recording

@@ -11,6 +11,8 @@ from typing import Final
 
 #: What every widget draws with.
 COMMON: Final = ("dom", "shapes")
+#: The styles of the player and of its features.
+PLAYER_STYLES: Final = ("player",)
 #: The player: features.js names what is in the files before it.
 PLAYER: Final = (*COMMON, "clock", "diagram", "panes", "table", "features", "player")
 

@@ -36,7 +36,7 @@ def standalone_html(recording: Recording, *, cursor: int = 1) -> str:
     data = player_data(recording)
     start = max(0, min(cursor, len(data["steps"])))
     script = scripts.script((*scripts.PLAYER, "standalone"))
-    style = scripts.style("player") + _PAGE_STYLE
+    style = scripts.style(*scripts.PLAYER_STYLES) + _PAGE_STYLE
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; base-uri 'none'; "
         "form-action 'none'"
