@@ -1,0 +1,122 @@
+// What the small widgets share: a frame, a line that says what happened, and one round trip for each wish.
+//
+// The model holds `asked` (what this side wishes, and which wish it is) and `shown` (what the other side made
+// of it: see mcpsim.widgets.acting). A subclass builds its controls once in `build()` and fills in what there
+// is to see in `show()`: so the focus stays where it is.
+
+class ActingView {
+  constructor(model, el, name) {
+    this.model = model;
+    this.id = `mcpsim-${name}-${Math.random().toString(36).slice(2)}`;
+    this.root = html("div", { class: `mcpsim-ui mcpsim-acting mcpsim-${name}`, role: "region", tabindex: "-1" });
+    this.title = html("strong", { class: "mcpsim-acting-title" });
+    this.status = html("p", { class: "mcpsim-acting-status", role: "status", dir: "auto" });
+    this.error = html("p", { class: "mcpsim-acting-error", role: "alert", dir: "auto", hidden: true });
+    this.busy = html("p", { class: "mcpsim-acting-busy" }, "Waiting for the kernel …");
+    el.replaceChildren(this.root);
+    this.build();
+    // Space, arrows and digits belong to the control that has the focus, and to nobody above it.
+    this.root.addEventListener("keydown", (event) => event.stopPropagation());
+    const follow = () => this.follow();
+    const wait = () => this.wait();
+    model.on("change:shown", follow);
+    model.on("change:asked", wait);
+    this.forget = () => {
+      model.off("change:shown", follow);
+      model.off("change:asked", wait);
+    };
+    this.follow();
+  }
+
+  remove() {
+    this.forget();
+    this.root.remove();
+  }
+
+  get shown() {
+    return this.model.get("shown");
+  }
+
+  get waiting() {
+    return (this.model.get("asked").n || 0) > this.shown.n;
+  }
+
+  ask(wish) {
+    this.model.set("asked", { ...wish, n: Math.max(this.model.get("asked").n || 0, this.shown.n) + 1 });
+    this.model.save_changes();
+  }
+
+  follow() {
+    const { error, title } = this.shown;
+    this.root.setAttribute("aria-label", title);
+    if (this.title.textContent !== title) this.title.textContent = title;
+    if (this.error.textContent !== error) this.error.textContent = error;
+    this.error.hidden = !error;
+    this.show(this.shown);
+    this.wait();
+  }
+
+  wait() {
+    this.root.setAttribute("aria-busy", String(this.waiting));
+  }
+
+  say(text) {
+    // Only what is new is read out.
+    if (this.status.textContent !== text) this.status.textContent = text;
+  }
+
+  // A button that cannot be used now stays where it is, so that the focus does.
+  button(text, act, more = {}) {
+    const button = html("button", { type: "button", ...more }, text);
+    button.addEventListener("click", () => {
+      if (button.getAttribute("aria-disabled") !== "true") act();
+    });
+    return button;
+  }
+
+  usable(button, yes) {
+    button.setAttribute("aria-disabled", String(!yes));
+  }
+
+  // A control and its label.
+  field(label, control, more = null) {
+    this.fields = (this.fields || 0) + 1;
+    control.id = control.id || `${this.id}-${this.fields}`;
+    return html("span", { class: "mcpsim-acting-field" }, html("label", { for: control.id }, label), control, more);
+  }
+
+  // New choices for a select, which keeps its value where it is among them.
+  choices(select, choices) {
+    const text = JSON.stringify(choices);
+    if (select.dataset.choices === text) return;
+    const value = select.value;
+    select.dataset.choices = text;
+    select.replaceChildren(...choices.map(([each, label]) => html("option", { value: each }, label)));
+    if (choices.some(([each]) => String(each) === value)) select.value = value;
+  }
+
+  select(choices) {
+    const select = html("select", {});
+    this.choices(select, choices);
+    return select;
+  }
+}
+
+// A box that scrolls sideways, also by key.
+function scrollBox(label, ...children) {
+  return html("div", { class: "mcpsim-acting-scroll", role: "group", "aria-label": label, tabindex: "0" }, ...children);
+}
+
+// JSON as it travels.
+function jsonBox(label, text) {
+  return html(
+    "pre",
+    { class: "mcpsim-json mcpsim-acting-json", role: "group", "aria-label": label, tabindex: "0" },
+    html("bdi", {}, text),
+  );
+}
+
+// What is said for those who do not see the marks.
+function spoken(text) {
+  return html("span", { class: "mcpsim-acting-spoken" }, text);
+}

@@ -1,0 +1,120 @@
+"""A small widget in a plain page: the widget in Python and its view are the real ones.
+
+What is between them, a kernel's comm, is a function that the page calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+from mcpsim.widgets.base import Picture
+from mcpsim.widgets.standalone import json_in_html
+
+GLUE = """
+const values = JSON.parse(document.getElementById("state").textContent);
+const listeners = new Map();
+const changed = new Set();
+const put = (state) => {
+  const differs = (name) => JSON.stringify(values[name]) !== JSON.stringify(state[name]);
+  const news = Object.keys(state).filter(differs);
+  Object.assign(values, state);
+  for (const name of news) for (const each of [...(listeners.get(`change:${name}`) || [])]) each();
+};
+const model = {
+  get: (name) => values[name],
+  set(name, value) { changed.add(name); put({ [name]: value }); },
+  save_changes() {
+    const state = Object.fromEntries([...changed].map((name) => [name, values[name]]));
+    changed.clear();
+    window.kernel(JSON.stringify(state)).then((answer) => put(JSON.parse(answer)));
+  },
+  on(event, callback) { listeners.set(event, [...(listeners.get(event) || []), callback]); },
+  off(event, callback) { listeners.set(event, listeners.get(event).filter((each) => each !== callback)); },
+};
+window.leave = made.render({ model, el: document.getElementById("here") });
+window.listening = () => [...listeners.values()].flat().length;
+"""
+OF_WIDGETS = ("layout", "tabbable", "tooltip")
+
+
+class Shown:
+    """A widget in a page.
+
+    Attributes:
+        trips: what the browser sent, in order.
+    """
+
+    def __init__(self, page: Page, widget: Picture) -> None:
+        self.page = page
+        self.widget = widget
+        self.trips: list[dict[str, Any]] = []
+        synced = widget.traits(sync=True)
+        self.names = [name for name in synced if not name.startswith("_") and name not in OF_WIDGETS]
+
+    def kernel(self, text: str) -> str:
+        """What a kernel does with a message of the browser: set the state, and tell what is changed."""
+        state = json.loads(text)
+        self.trips.append(state)
+        before = {name: getattr(self.widget, name) for name in self.names}
+        self.widget.set_state(state)
+        after = {name: getattr(self.widget, name) for name in self.names}
+        return json.dumps({name: after[name] for name in self.names if after[name] != before[name]})
+
+    def html(self, *, dark: bool = False) -> str:
+        """The page."""
+        script = str(self.widget._esm).replace("export default", "const made =")
+        state = json_in_html({name: getattr(self.widget, name) for name in self.names})
+        style = f"body {{ margin: 0; padding: 12px; background: {'#111' if dark else '#fff'}; }}"
+        return (
+            f'<!doctype html><html lang="en"><head><title>Widget</title>'
+            f"<style>{self.widget._css}{style}</style></head>"
+            f'<body data-jp-theme-light="{str(not dark).lower()}"><main><div id="here"></div></main>'
+            f'<script type="application/json" id="state">{state}</script>'
+            f'<script type="module">{script}{GLUE}</script></body></html>'
+        )
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    @property
+    def status(self) -> Locator:
+        return self.page.get_by_role("status")
+
+    @property
+    def alert(self) -> Locator:
+        return self.page.get_by_role("alert")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def is_narrow_enough(self) -> bool:
+        """Whether nothing stands out of the page at the side."""
+        wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        return not self.page.evaluate(wide)
+
+    def leave(self) -> int:
+        """Take the view away. Returns how many of its listeners are left."""
+        self.page.evaluate("window.leave()")
+        return int(self.page.evaluate("window.listening()"))
+
+
+def opener(page: Page) -> Iterator[Callable[..., Shown]]:
+    """Shows widgets in a page. Whatever goes wrong in it fails the test."""
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text))
+
+    def open_page(widget: Picture, *, dark: bool = False) -> Shown:
+        shown = Shown(page, widget)
+        page.expose_function("kernel", shown.kernel)
+        page.set_content(shown.html(dark=dark))
+        page.locator("[role=region]").first.wait_for()
+        return shown
+
+    yield open_page
+    assert wrong == []
