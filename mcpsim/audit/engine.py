@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, get_args
 
@@ -20,6 +20,7 @@ from mcpsim.audit.model import (
     Trace,
     Walk,
 )
+from mcpsim.audit.occurring import TRANSPORTS, occurring, occurring_on
 from mcpsim.audit.rule import ALL, MUST, Found, Level, Rule
 from mcpsim.eras.pages import REFERENCE_REVISION
 from mcpsim.eras.revisions import Era, era_of
@@ -28,7 +29,6 @@ from mcpsim.recording.interchange import INTERMEDIARIES
 _MESSAGES: Final = frozenset({"request", "notification", "response", "error"})
 _NOTHING: Final[frozenset[Any]] = frozenset()
 _ERAS: Final[frozenset[Any]] = frozenset({*get_args(Era), None})
-_TRANSPORTS: Final = ("stdio", "http")
 _PARTS: Final = (Call, Exchange, Session, Walk, Rounds, Subscription, Connection, Trace)
 
 
@@ -136,18 +136,6 @@ def _has_what_it_needs(rule: Rule, occurs: set[Any] | frozenset[Any]) -> bool:
     return occurs.issuperset(on.needs) and (not on.among or not occurs.isdisjoint(on.among))
 
 
-def _occurs(items: Iterable[Item], is_http: bool) -> set[Any]:
-    """What occurs in a part of the trace (see `On`), and the eras."""
-    found: set[Any] = {_TRANSPORTS[is_http]}
-    for item in items:
-        found.add(item.kind)
-        found.add(item.event)
-        found.add(item.method)
-        found.add(item.era)
-        found.update(item.params, item.result, item.meta)
-    return found
-
-
 def known(item: Item) -> str:
     """The revision by which rules are chosen: "" where the one that is named is not known, or names another
     era than the message has."""
@@ -164,7 +152,7 @@ def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken
     runner.items(trace.items)
     everything: set[Any] = set()
     for connection in trace.connections:
-        occurs = _occurs(connection.items, connection.is_http)
+        occurs = occurring_on(connection)
         everything |= occurs
         runner.parts(connection)
         runner.whole(Connection, connection, occurs)
@@ -191,7 +179,7 @@ class _Runner:
             names = wanted[kind]
             if names:
                 names = names.intersection(
-                    (*item.params, *item.result, *item.meta, _TRANSPORTS[item.connection.is_http])
+                    (*item.params, *item.result, *item.meta, TRANSPORTS[item.connection.is_http])
                 )
             if inside[kind]:
                 text = _text(item.value)
@@ -204,7 +192,7 @@ class _Runner:
     def parts(self, connection: Connection) -> None:
         """Put what a connection is made of to its rules."""
         of = self._table.of
-        wanted, transport = self._table.wanted(Call), _TRANSPORTS[connection.is_http]
+        wanted, transport = self._table.wanted(Call), TRANSPORTS[connection.is_http]
         for call in connection.calls:
             request, answer = call.request, call.answer
             names: tuple[str, ...] = (transport, request.method, *request.params, *request.meta)
@@ -212,7 +200,7 @@ class _Runner:
                 names = (*names, answer.kind, *answer.result)
             of(Call, request.method, known(request), wanted.intersection(names)).parts.append(call)
         for exchange in connection.exchanges:
-            self.whole(Exchange, exchange, _occurs(_items(exchange), True))
+            self.whole(Exchange, exchange, occurring(_items(exchange), is_http=True))
         for session in connection.sessions:
             of(Session, "", known(session.initialize.request)).parts.append(session)
         for walk in connection.walks:
@@ -230,9 +218,10 @@ class _Runner:
         """Ask each rule about all its parts: that is faster than to ask about each part all its rules."""
         for rules, parts in self._table.groups():
             for rule in rules:
+                check = rule.check
                 for part in parts:
                     try:
-                        for one in rule.check(part):
+                        for one in check(part):
                             if not _excused(rule, one):
                                 self.found.append(_finding(rule, one))
                     except Exception as error:  # A fault of ours must not hide what else there is to say.

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Item, Trace, Walk
+from mcpsim.audit.occurring import connections_with
+from mcpsim.audit.once import once
 from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, each, results
 from mcpsim.audit.rules.caching_keys import changed_by, contents_of, in_time, is_retry, key_of, subject_of
 from mcpsim.audit.words import show
@@ -76,15 +78,18 @@ def _no_scope(item: Item) -> Found | None:
     return Found(item, f'cacheScope is {show(scope)}; it must be "public" or "private".')
 
 
-def _cacheable(trace: Trace) -> Iterator[Item]:
+@once
+def _cacheable(trace: Trace) -> list[Item]:
     """The results that may be kept."""
-    for connection in trace.connections:
-        for call in connection.calls:
-            answer = call.answer
-            if call.method not in CACHEABLE or answer is None or answer.kind != "response":
-                continue
-            if answer.revision in MODERN:
-                yield answer
+    return [
+        call.answer
+        for connection in connections_with(trace, CACHEABLE)
+        for call in connection.calls
+        if call.method in CACHEABLE
+        and call.answer is not None
+        and call.answer.kind == "response"
+        and call.answer.revision in MODERN
+    ]
 
 
 def _by_server(fault: Callable[[Item], Found | None]) -> Callable[[Trace], Iterator[Found]]:

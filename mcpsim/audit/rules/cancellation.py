@@ -9,6 +9,7 @@ from typing import Final
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side, Trace
+from mcpsim.audit.occurring import occurring_on
 from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, hides_requests, is_later_by, ways
 from mcpsim.audit.rule import (
     ALL,
@@ -38,6 +39,8 @@ BEHAVIOR: Final[Mapping[Era, str]] = {
 
 def cancellations(connection: Connection) -> list[Item]:
     """The `notifications/cancelled` of both sides, in order."""
+    if CANCELLED not in occurring_on(connection):
+        return []
     return [item for item in connection.items if item.kind == "notification" and item.method == CANCELLED]
 
 
@@ -54,12 +57,7 @@ def is_task(call: Call) -> bool:
 
 def _names_nothing(trace: Trace) -> Iterator[Found]:
     # Whoever passes messages on may pass on the cancellation of a request that was lost on the way to it.
-    lost = {
-        key_of(call.asked_by, call.request.id)
-        for connection in trace.connections
-        for call in connection.calls
-        if call.request.disturbed
-    }
+    lost = {key_of(item.sender, item.id) for item in trace.items if item.disturbed and item.kind == "request"}
     for way in ways(trace):
         yield from _names_nothing_on(way, lost if way[0].hop else ())
 

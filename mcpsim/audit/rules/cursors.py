@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import unquote
 
 from mcpsim.audit.model import Call, Connection, Item, Session, Trace
+from mcpsim.audit.occurring import connections_with, items_with
 from mcpsim.recording.interchange import INTERMEDIARIES
 
 Kind = Literal["changed", "invented", "missing", "other list", "other session"]
@@ -94,11 +95,11 @@ def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
     everywhere: dict[str, Session | Connection] = {}
     if not any(
         call.method in methods and "cursor" in call.request.params
-        for connection in trace.connections
+        for connection in connections_with(trace, methods)
         for call in connection.calls
     ):
         return
-    for item in trace.items:
+    for item in items_with(trace, (*methods, "nextCursor")):
         kind = item.kind
         if kind == "request":
             if item.method not in methods:

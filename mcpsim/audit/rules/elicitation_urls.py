@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mcpsim.audit.model import Call, Connection, Item, Trace
+from mcpsim.audit.occurring import items_with
+from mcpsim.audit.once import once
 from mcpsim.audit.questions import HOLDING, Json, mapping, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, errors
 from mcpsim.audit.rules.elicitation import METHOD, elicitations, page
@@ -225,9 +227,14 @@ def _error_only_for_url(item: Item) -> Iterator[Found]:
         )
 
 
-def _ids(trace: Trace) -> Iterator[tuple[Item, str, str | None]]:
+@once
+def _ids(trace: Trace) -> tuple[tuple[Item, str, str | None], ...]:
     """Each elicitation id, in order: where it stands, the id, and its URL; None where its end is told."""
-    for item in trace.items:
+    return tuple(_find_ids(trace))
+
+
+def _find_ids(trace: Trace) -> Iterator[tuple[Item, str, str | None]]:
+    for item in items_with(trace, (METHOD, COMPLETE, "error")):
         if item.era != "legacy" or item.sender != "server":
             continue
         if item.kind == "request" and item.method == METHOD:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from mcpsim.audit.model import Call, Connection, Item, Trace
+from mcpsim.audit.occurring import connections_with
 from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, each, errors
 from mcpsim.audit.rules.listed import PROMPTS, RESOURCES, TOOLS, Feature, Listing, listings
 from mcpsim.eras.capabilities import declares
@@ -56,7 +57,7 @@ class _Sighting(NamedTuple):
 def _sightings(trace: Trace, feature: Feature) -> Mapping[tuple[Any, ...], list[_Sighting]]:
     """Whole lists of the same server, asked for in the same way, by what could make them differ."""
     found: dict[tuple[Any, ...], list[_Sighting]] = {}
-    for connection in trace.connections:
+    for connection in connections_with(trace, (feature.method,)):
         # On stdio each connection is a process of its own, and may have been started otherwise.
         if not connection.is_http:
             continue

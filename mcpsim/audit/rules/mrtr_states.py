@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Call, Item, Trace
+from mcpsim.audit.occurring import items_with
 from mcpsim.audit.once import once
 from mcpsim.audit.questions import ASKERS, RETRYING, Json, answers, asks, mapping, retried, subject
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, results
@@ -57,7 +58,7 @@ def _presented(trace: Trace) -> tuple[_Presented, ...]:
 def _find_presented(trace: Trace) -> Iterator[_Presented]:
     given: dict[tuple[str, str], list[Call]] = {}
     brought: dict[tuple[str, str, str, str], Call] = {}
-    for item in trace.items:
+    for item in items_with(trace, ("requestState",)):
         call = item.call
         if item.era != "modern" or call is None or call.asked_by != "client":
             continue
@@ -313,7 +314,7 @@ def _is_retry(call: Call) -> bool:
 
 def _answers_own_request(trace: Trace) -> Iterator[Found]:
     pending: dict[tuple[str, frozenset[str]], list[Call]] = {}
-    for item in trace.items:
+    for item in items_with(trace, ("inputRequests", "inputResponses")):
         call = item.call
         if item.era != "modern" or call is None or call.asked_by != "client":
             continue

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.gathering import LISTS
 from mcpsim.audit.model import Call, Connection, Item, Session, Trace, Walk
+from mcpsim.audit.occurring import connections_with
 from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.cursors import Foreign, foreign
@@ -163,7 +164,7 @@ def _names(answer: Item) -> bool:
 
 def _code(trace: Trace) -> Iterator[Found]:
     yield from _refused(trace)
-    for connection in trace.connections:
+    for connection in connections_with(trace, ("cursor",)):
         for call in connection.calls:
             answer = call.answer
             if call.method not in LISTS or answer is None or answer.kind != "error":

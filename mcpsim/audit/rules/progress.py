@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side, Trace
+from mcpsim.audit.occurring import occurring_on
 from mcpsim.audit.once import once
 from mcpsim.audit.order import ON_ITS_WAY_MS, burst, hides_requests, is_later_by, is_one_stream, ways
 from mcpsim.audit.rule import (
@@ -185,7 +186,7 @@ def _readable(item: Item) -> Iterator[Found]:
 
 @once
 def _token_uses(connection: Connection) -> tuple[tuple[Item, Call | None], ...]:
-    return tuple(_find_token_uses(connection))
+    return tuple(_find_token_uses(connection)) if PROGRESS_METHOD in occurring_on(connection) else ()
 
 
 def _find_token_uses(connection: Connection) -> Iterator[tuple[Item, Call | None]]:

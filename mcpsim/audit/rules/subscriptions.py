@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Subscription, Trace
+from mcpsim.audit.occurring import occurring_on
 from mcpsim.audit.order import ways
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
 from mcpsim.audit.words import show
@@ -108,7 +109,7 @@ def ended_by_server(subscription: Subscription, item: Item) -> bool:
 def _deliveries(connection: Connection) -> Iterator[tuple[Item, _Open]]:
     """Each change that a modern server tells of, and what is open then."""
     told = CHANGES | {ACKNOWLEDGED}
-    if not connection.subscriptions and not any(item.method in told for item in connection.items):
+    if not connection.subscriptions and told.isdisjoint(occurring_on(connection)):
         return
     now = _Open()
     for item in connection.items:
@@ -294,7 +295,7 @@ SUBSCRIPTIONS: Final[tuple[Rule, ...]] = (
         MODERN,
         {"modern": "basic/patterns/subscriptions#opening-a-stream"},
         "A server tells of a change only where a subscription has asked for that kind.",
-        on=each(Trace),
+        on=each(Trace, among=tuple(CHANGES)),
         check=_unasked,
     ),
     Rule(

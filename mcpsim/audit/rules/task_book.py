@@ -24,6 +24,8 @@ RESULT: Final = "tasks/result"
 LIST: Final = "tasks/list"
 CANCEL: Final = "tasks/cancel"
 STATUS: Final = "notifications/tasks/status"
+#: One of these occurs wherever there are tasks.
+ABOUT_TASKS: Final = ("task", GET, RESULT, LIST, CANCEL)
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 STATUSES: Final = TERMINAL | {"working", "input_required"}
 
@@ -263,11 +265,6 @@ def in_book(check: Callable[[Book], Iterator[Found]]) -> Callable[[Connection], 
     return check_connection
 
 
-def by_receiver(task: Task, connection: Connection) -> str:
-    """The name of the side that carries a task out."""
-    return connection.client if task.receiver == "client" else connection.server
-
-
 def task_rule(
     id: str,
     anchor: str,
@@ -286,6 +283,6 @@ def task_rule(
         TASKS_REVISIONS,
         {"legacy": f"{page}#{anchor}"},
         sentence,
-        on=each(Connection, among=("task", GET, RESULT, LIST, CANCEL)),
+        on=each(Connection, among=ABOUT_TASKS),
         check=in_book(check),
     )

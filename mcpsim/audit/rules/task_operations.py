@@ -8,9 +8,11 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Trace
+from mcpsim.audit.occurring import connections_with
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Found, Rule, each
 from mcpsim.audit.rules.cursors import foreign
 from mcpsim.audit.rules.task_book import (
+    ABOUT_TASKS,
     CANCEL,
     GET,
     LIST,
@@ -252,7 +254,9 @@ def _owners(trace: Trace) -> Iterator[Found]:
     """Tasks of one principal that another one can reach."""
     made: dict[tuple[str, str], Report] = {}
     books = [
-        book_of(one) for one in trace.connections if one.is_http and any(map(_is_about_tasks, one.calls))
+        book_of(one)
+        for one in connections_with(trace, ABOUT_TASKS)
+        if one.is_http and any(map(_is_about_tasks, one.calls))
     ]
     for book in books:
         for task in book.tasks.values():
@@ -382,7 +386,7 @@ TASK_OPERATIONS: Final[tuple[Rule, ...]] = (
         TASKS_REVISIONS,
         {"legacy": f"{PAGE}#task-listing"},
         "Cursors of the list of tasks are sent back as they came.",
-        on=each(Trace),
+        on=each(Trace, needs=(LIST, "cursor")),
         check=_list_cursor,
     ),
     task_rule(
@@ -418,7 +422,7 @@ TASK_OPERATIONS: Final[tuple[Rule, ...]] = (
         TASKS_REVISIONS,
         {"legacy": f"{PAGE}#task-isolation-and-access-control"},
         "A task is shown in its own authorization context only.",
-        on=each(Trace),
+        on=each(Trace, among=ABOUT_TASKS),
         check=_owners,
     ),
     task_rule(
