@@ -12,9 +12,9 @@ from typing import Final
 #: What every widget draws with.
 COMMON: Final = ("dom", "shapes")
 #: The styles of the player and of its features.
-PLAYER_STYLES: Final = ("player",)
+PLAYER_STYLES: Final = ("player", "menu")
 #: The player: features.js names what is in the files before it.
-PLAYER: Final = (*COMMON, "clock", "diagram", "panes", "table", "features", "player")
+PLAYER: Final = (*COMMON, "clock", "diagram", "panes", "table", "menu", "features", "player")
 
 
 def part(name: str) -> str:

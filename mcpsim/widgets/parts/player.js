@@ -7,6 +7,8 @@
 // view with the view as its argument, and named in features.js. All of these are optional:
 //   static KEYS   [key, what it does] pairs for the help
 //   onKey(event)  true where it took the key
+//   onEscape()    true where there was something to leave
+//   menu()        entries of the menu: [label, action], or [label, action, pressed]
 //   tools()       nodes for the header
 //   bar()         a node below the controls
 //   tab()         one more pane: its name, its label, and show(step, cursor), which gives its nodes
@@ -147,6 +149,7 @@ class View {
     const typing = target.matches("input:not([type=range], [type=checkbox], [type=radio]), select, textarea");
     if (event.key === "Escape") {
       if (typing) this.root.focus();
+      if (!typing && !this.helping && this.features.some((one) => one.onEscape && one.onEscape())) return this.handled(event);
       this.toggleHelp(false);
       return this.handled(event);
     }
