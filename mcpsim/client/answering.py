@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
+import anyio
 import mcp_types
 from pydantic import BaseModel, ValidationError
 
@@ -28,14 +30,16 @@ from mcpsim.errors import (
     TooManyRounds,
     UnexpectedResponse,
 )
-from mcpsim.messages import ErrorResponse, Request, Response
+from mcpsim.messages import ErrorResponse, Request, RequestId, Response
 from mcpsim.messages.envelopes import show_text
+from mcpsim.recording.scribe import Scribe
 from mcpsim.utilities.elicitation import faults_of_content, is_form, is_url, missing_fields, with_defaults
 from mcpsim.utilities.sampling import fault_of_content, fault_of_sampling
 from mcpsim.utilities.uris import leads_up
 
 Roots = Sequence[mcp_types.Root | Mapping[str, Any] | str]
 Callback = Callable[[Any], Any]
+Put = Callable[..., Awaitable[Any]]
 Call = Callable[[dict[str, Any] | None], Awaitable[dict[str, Any]]]
 
 ELICIT: Final = "elicitation/create"
@@ -72,7 +76,8 @@ class Answerer:
             Deprecated in 2026-07-28.
         sampling_tools, sampling_context: whether `sample` can use tools, and context of servers.
         model: what a text of `sample` is said to come from.
-        note: writes into the recording.
+        scribe: gives what writes into the recording: remarks, and when a callback was called and what came of
+            it. A callback stands for the user (`elicit`, `elicit_url`) or for the host.
 
     Raises:
         ValueError: a root that is no `file://` URI, or one with `..` in its path.
@@ -88,7 +93,7 @@ class Answerer:
         sampling_tools: bool = False,
         sampling_context: bool = False,
         model: str = "workbook-model",
-        note: Callable[[str], None] = lambda text: None,
+        scribe: Callable[[], Scribe] = Scribe,
     ) -> None:
         self._elicit = elicit
         self._elicit_url = elicit_url
@@ -97,7 +102,7 @@ class Answerer:
         self._sampling_tools = sampling_tools
         self._sampling_context = sampling_context
         self._model = model
-        self.note = note
+        self._scribe = scribe
         self._visits: set[str] = set()
         if roots is not None and not callable(roots):
             _roots_result(roots)
@@ -120,12 +125,15 @@ class Answerer:
             declared["roots"] = {}
         return declared
 
-    async def answer(self, method: str, params: Mapping[str, Any] | None, version: str) -> dict[str, Any]:
+    async def answer(
+        self, method: str, params: Mapping[str, Any] | None, version: str, id: RequestId = ""
+    ) -> dict[str, Any]:
         """The response to one question.
 
         Args:
             method, params: the question.
             version: the protocol version that client and server speak.
+            id: of the request that asks it, or its key among the input requests.
 
         Raises:
             Unanswerable: the question cannot be answered: -32601 (there is no callback for it), -32602 (it
@@ -144,7 +152,8 @@ class Answerer:
             raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {method} (in {version})") from None
         except ValidationError as error:
             raise Unanswerable(INVALID_PARAMS, f"{method}: {_first_fault(error)}") from None
-        response = await kind(question.params, params or {}, version)
+        put = partial(self._put, method, id)
+        response = await kind(put, question.params, params or {}, version)
         try:
             parse_response(method, version, response)
         except ValidationError as error:
@@ -157,13 +166,13 @@ class Answerer:
         """The answer to a legacy server's request. Nothing that a callback does is raised."""
         method = request.method
         try:
-            return Response(request.id, await self.answer(method, request.params, version))
+            return Response(request.id, await self.answer(method, request.params, version, request.id))
         except ProtocolError as error:
             return ErrorResponse(request.id, error.code, error.message, error.data)
         except InputDeclined:
             return ErrorResponse(request.id, USER_REJECTED, "User rejected sampling request")
         except Exception as error:
-            self.note(f"The callback for {method} failed with {type(error).__name__}: {error}")
+            self._scribe().note(f"The callback for {method} failed with {type(error).__name__}: {error}")
             return ErrorResponse(request.id, INTERNAL_ERROR, "Internal error")
 
     async def answer_all(self, requests: Mapping[str, Any], version: str) -> dict[str, Any]:
@@ -177,7 +186,7 @@ class Answerer:
         for key, request in requests.items():
             method, params = _question(key, request)
             try:
-                responses[key] = await self.answer(method, params, version)
+                responses[key] = await self.answer(method, params, version, key)
             except Unanswerable as error:
                 why = error.message.removesuffix(".")
                 raise UnexpectedResponse(
@@ -186,9 +195,29 @@ class Answerer:
                 ) from error
         return responses
 
+    async def _put(self, method: str, id: RequestId, callback: Callable[..., Any], *arguments: Any) -> Any:
+        """Ask whoever the callback stands for, and write down what came of it."""
+        scribe = self._scribe()
+        scribe.started(method, id)
+        try:
+            answer = await _called(callback, *arguments)
+        except anyio.get_cancelled_exc_class():
+            scribe.cancelled(method, id, 0)
+            raise
+        except InputDeclined:
+            scribe.finished(method, id, 0, "decline")
+            raise
+        except BaseException:
+            scribe.finished(method, id, 0, "error")
+            raise
+        scribe.finished(method, id, 0, _outcome(method, answer))
+        return answer
+
     # Elicitation
 
-    async def _answer_elicit(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
+    async def _answer_elicit(
+        self, put: Put, params: Any, raw: Mapping[str, Any], version: str
+    ) -> dict[str, Any]:
         by_url = isinstance(params, mcp_types.ElicitRequestURLParams)
         callback = self._elicit_url if by_url else self._elicit
         if self._elicit is None and self._elicit_url is None:
@@ -208,8 +237,8 @@ class Answerer:
                 "and choices.",
             )
         if by_url:
-            return {"action": await self._visited(callback, params, raw)}
-        action, content = _action_of(await _called(callback, params))
+            return {"action": await self._visited(put, callback, params, raw)}
+        action, content = _action_of(await put(callback, params))
         if action != "accept":
             return {"action": action}
         filled = with_defaults(schema, content)
@@ -219,14 +248,14 @@ class Answerer:
             raise ValueError(f"What was filled in does not fit the form. {' '.join(faults[:3])}")
         return {"action": action, "content": filled}
 
-    async def _visited(self, callback: Callback, params: Any, raw: Mapping[str, Any]) -> str:
+    async def _visited(self, put: Put, callback: Callback, params: Any, raw: Mapping[str, Any]) -> str:
         # Under way from the first moment: the user may be done with it before the callback returns.
         id: Any = raw.get("elicitationId")
         visits = {id} if isinstance(id, str) else set[str]()
         action = ""
         self._visits |= visits
         try:
-            action, _ = _action_of(await _called(callback, params))
+            action, _ = _action_of(await put(callback, params))
         finally:
             if action != "accept":
                 self._visits -= visits
@@ -240,7 +269,9 @@ class Answerer:
         """
         id: Any = (params or {}).get("elicitationId")
         if not isinstance(id, str) or id not in self._visits:
-            self.note(f"Ignored: the elicitation {id!r} is complete, and none of that name was under way.")
+            self._scribe().note(
+                f"Ignored: the elicitation {id!r} is complete, and none of that name was under way."
+            )
             return False
         self._visits.remove(id)
         return True
@@ -271,7 +302,9 @@ class Answerer:
 
     # Sampling and roots
 
-    async def _answer_sample(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
+    async def _answer_sample(
+        self, put: Put, params: Any, raw: Mapping[str, Any], version: str
+    ) -> dict[str, Any]:
         if self._sample is None:
             raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {SAMPLE}")
         able = self._sampling_tools and rules_of(version).sampling_tools
@@ -281,7 +314,7 @@ class Answerer:
         fault = fault_of_sampling(raw, rules)
         if fault:
             raise Unanswerable(INVALID_PARAMS, f"{SAMPLE}: {fault}")
-        written = await _called(self._sample, params)
+        written = await put(self._sample, params)
         if isinstance(written, str):
             content = {"type": "text", "text": written}
             return {"role": "assistant", "content": content, "model": self._model, "stopReason": "endTurn"}
@@ -291,12 +324,14 @@ class Answerer:
             raise ValueError(f"What the callback for {SAMPLE} returned {unknown}.")
         return result
 
-    async def _answer_roots(self, params: Any, raw: Mapping[str, Any], version: str) -> dict[str, Any]:
+    async def _answer_roots(
+        self, put: Put, params: Any, raw: Mapping[str, Any], version: str
+    ) -> dict[str, Any]:
         roots: Any = self._roots
         if roots is None:
             raise Unanswerable(METHOD_NOT_FOUND, f"Method not found: {LIST_ROOTS}")
         if callable(roots):
-            roots = await _called(roots)
+            roots = await put(roots)
         return _roots_result(roots)
 
 
@@ -392,6 +427,15 @@ def _action_of(answer: Any) -> tuple[str, Mapping[str, Any]]:
         f"A callback for elicitation returns the content, an ElicitResult, or one of {', '.join(ACTIONS)}; "
         f"not {type(answer).__name__}."
     )
+
+
+def _outcome(method: str, answer: Any) -> str:
+    if method != ELICIT:
+        return "result"
+    try:
+        return _action_of(answer)[0]
+    except ValueError:
+        return "error"
 
 
 def _roots_result(roots: Any) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Questioned(Requester):
             roots=None if roots is None else self._current_roots,
             sampling_tools=sampling_tools,
             sampling_context=sampling_context,
-            note=lambda text: self._scribe.note(text),
+            scribe=lambda: self._scribe,
         )
         self._questions: dict[RequestId, anyio.CancelScope] = {}
         self._stopped = False

@@ -59,6 +59,8 @@ class Event(NamedTuple):
             sent: `head` (HTTP), `copy_of` (the frame that a fault doubled), `channel` ("stderr");
             dropped: `why`; closed: `what` ("stdin", "stdout", "exchange"), `how`;
             handler events: `name`, `id`, and when finished `outcome`; note: `text`;
+            handlers are a server's, or the callbacks by which a client asks its user or host: these have
+            the method of the question as `name`, and as `id` its id or its key among the input requests;
             state: everything that the party remembers from here on.
     """
 

@@ -40,7 +40,8 @@ class Scribe:
             self.recorder.handler(HANDLER_STARTED, self.party, name, id, self.connection, exchange)
 
     def finished(self, name: str, id: RequestId, exchange: int, outcome: str) -> None:
-        """A handler ended by itself: "result", "tool error" or "error"."""
+        """A handler ended by itself: "result", "tool error" or "error"; of a client's callback for
+        elicitation what the user did: "accept", "decline" or "cancel"."""
         if self.recorder is not None:
             self.recorder.handler(HANDLER_FINISHED, self.party, name, id, self.connection, exchange, outcome)
 

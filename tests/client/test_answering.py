@@ -18,6 +18,8 @@ from mcpsim import Client, Context, Server, Stdio, StreamableHttp
 from mcpsim.client.answering import Answerer, drive, input_required
 from mcpsim.errors import InputDeclined, ProtocolError, TooManyRounds, UnexpectedResponse
 from mcpsim.messages import ErrorResponse, Request, Response
+from mcpsim.recording import Recorder
+from mcpsim.recording.scribe import Scribe
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 VERSIONS = pytest.mark.parametrize("version", [MODERN, LEGACY])
@@ -228,8 +230,8 @@ def test_a_mode_that_was_not_declared_is_refused(version: str) -> None:
 
 
 def test_the_end_of_a_visit_is_heard_once_and_only_if_it_was_under_way() -> None:
-    notes: list[str] = []
-    answerer = Answerer(elicit_url=lambda params: "accept", note=notes.append)
+    recorder = Recorder(lambda: 0)
+    answerer = Answerer(elicit_url=lambda params: "accept", scribe=lambda: Scribe(recorder, "client"))
     done = {"elicitationId": "v1"}
     assert not answerer.completed(done)
     answer(answerer, "elicitation/create", visit(LEGACY), LEGACY)
@@ -239,7 +241,61 @@ def test_the_end_of_a_visit_is_heard_once_and_only_if_it_was_under_way() -> None
     assert not answerer.completed({"elicitationId": ["v1"]})
     assert answerer.completed(done)
     assert not answerer.completed(done)
-    assert len(notes) == 6
+    assert [event.kind for event in recorder.events].count("note") == 6
+
+
+@pytest.mark.parametrize(
+    ("callback", "outcome"),
+    [
+        (lambda params: {"name": "Ada"}, "accept"),
+        (lambda params: "decline", "decline"),
+        (lambda params: "cancel", "cancel"),
+        (lambda params: 7, "error"),
+        (lambda params: 1 / 0, "error"),
+    ],
+)
+def test_it_is_written_down_what_a_user_is_asked_and_does(callback: Any, outcome: str) -> None:
+    recorder = Recorder(lambda: 0)
+    answerer = Answerer(elicit=callback, scribe=lambda: Scribe(recorder, "client"))
+    run(lambda: answerer.respond(Request(4, "elicitation/create", FORM), LEGACY))
+    found = [(each.kind, each.party, each.detail) for each in recorder.events if each.kind != "note"]
+    named = {"name": "elicitation/create", "id": 4}
+    assert found == [
+        ("handler_started", "client", named),
+        ("handler_finished", "client", {**named, "outcome": outcome}),
+    ]
+
+
+def test_nobody_is_asked_where_the_question_is_refused_or_the_answer_is_there_already() -> None:
+    recorder = Recorder(lambda: 0)
+    answerer = Answerer(elicit=lambda params: "accept", roots=["file:///a"], scribe=lambda: Scribe(recorder))
+    refused(answerer, "elicitation/create", {"message": "?", "requestedSchema": {"type": "array"}})
+    answer(answerer, "roots/list")
+    assert recorder.events == []
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_in_a_run_each_question_names_its_request_or_its_key(era: Any) -> None:
+    server = Server("desk", version="1.0.0")
+
+    @server.tool()
+    async def order(context: Context) -> str:
+        """Ask, and say what came."""
+        written = await context.elicit("Your order?", SCHEMA)
+        return written.action
+
+    async def story(client: Client) -> str:
+        return (await client.call_tool("order")).content[0].text
+
+    played = simulate_checked(
+        story, server=server, client=Client(elicit=lambda params: {"name": "Ada"}, era=era)
+    )
+    asked = [event for event in played.recording.events if event.kind == "handler_started"]
+    (question,) = [event for event in asked if event.party == "client"]
+    frames = [frame for frame in played.recording.frames if frame.receiver == "client"]
+    keys = [key for f in frames for key in getattr(f.parsed, "result", {}).get("inputRequests", ())]
+    ids = [frame.parsed.id for frame in frames if isinstance(frame.parsed, Request)]
+    assert [question.detail["id"]] == (keys if era == "modern" else ids)
 
 
 def test_a_visit_that_was_declined_is_not_under_way() -> None:
