@@ -31,6 +31,8 @@ CHANNELS: Final = ("stdout", "stderr")
 _CONTENTS: Final = (*BODIES, "event")
 _PLAIN: Final = frozenset({"from", "message", "t_ms", "transport", "connection"})
 _PLAIN_HTTP: Final = frozenset({*_PLAIN, "exchange", "headers", "status"})
+_PLAIN_EVENT: Final = frozenset({"from", "event", "by", "detail", "t_ms", "transport", "connection"})
+_PLAIN_HTTP_EVENT: Final = frozenset({*_PLAIN_EVENT, "exchange"})
 
 Row = Mapping[str, Any]
 
@@ -149,7 +151,7 @@ def check_row(number: int, row: Row) -> None:
     Raises:
         RecordingError: what `RowReader.events` raises for it, wherever it stands.
     """
-    if _is_plain(row) or _is_plain_http(row):
+    if _is_plain(row) or _is_plain_http(row) or _is_plain_event(row):
         return
     side = _one_of(number, row, "from", SIDES, None)
     http = "transport" in row and _one_of(number, row, "transport", (STDIO, HTTP), STDIO) == HTTP
@@ -206,6 +208,24 @@ def _is_plain_http(row: Row) -> bool:
         and 0 <= status <= 999
         and type(headers) is dict
         and all(type(one) is str for one in cast("dict[str, Any]", headers).values())
+    )
+
+
+def _is_plain_event(row: Row) -> bool:
+    """Whether a row is an event with what most have, and nothing can be wrong with it."""
+    t_ms, is_http = row.get("t_ms", 0), row.get("transport", STDIO) == HTTP
+    return (
+        row.keys() <= (_PLAIN_HTTP_EVENT if is_http else _PLAIN_EVENT)
+        and row.get("from") in SIDES
+        and row.get("by", CLIENT_SIDE) in SIDES
+        and row.get("transport", HTTP) in (STDIO, HTTP)
+        and type(row.get("connection", "")) is str
+        and type(row.get("exchange", "")) is str
+        and type(t_ms) in (int, float)
+        and 0 <= t_ms <= MAX_TIME_MS
+        and type(row.get("event")) is str
+        and row["event"] != ""
+        and type(row.get("detail", "")) is str
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any, Final, NoReturn, cast
 
 from pydantic_core import from_json
@@ -56,6 +57,27 @@ def read_line(line: bytes, number: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RecordingError(f"Line {number} is not a JSON object.")
     return cast("dict[str, Any]", value)
+
+
+def line_reader(data: bytes) -> Callable[[bytes, int], dict[str, Any]]:
+    """A `read_line` for the lines of one file: what takes a look at every number is done for all of them at
+    once."""
+    if _may_be_infinite(data):
+        return read_line
+
+    def read(line: bytes, number: int) -> dict[str, Any]:
+        if len(line) <= MAX_LINE_BYTES and line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+            try:
+                value = from_json(line, allow_inf_nan=False)
+            except ValueError:
+                # It may still be taken below; if not, the reason is said there.
+                pass
+            else:
+                if isinstance(value, dict):
+                    return cast("dict[str, Any]", value)
+        return read_line(line, number)
+
+    return read
 
 
 def read_value(line: bytes, number: int) -> Any:

@@ -40,9 +40,10 @@ def _read(source: Source, found: Found) -> None:
         for index, row in enumerate(_entries(source)):
             _take(index + 1, row, f"entry {index + 1}", index, found)
         return
+    read_line = lines.line_reader(source.data)
     for index, (number, line) in enumerate(source.lines):
         try:
-            row = lines.read_line(line, number)
+            row = read_line(line, number)
         except RecordingError as error:
             found.skip(where(number), str(error))
         else:
