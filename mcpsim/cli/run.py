@@ -142,6 +142,10 @@ def _mermaid(recording: Recording) -> bytes:
     return recording.to_mermaid().encode()
 
 
+def _markdown(recording: Recording) -> bytes:
+    return recording.to_markdown().encode()
+
+
 def _audit(recording: Recording) -> bytes:
     return f"{recording.audit()}\n".encode()
 
@@ -175,6 +179,7 @@ FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
     "transcript": _transcript,
     "jsonl": Recording.to_jsonl,
     "mermaid": _mermaid,
+    "markdown": _markdown,
     "svg": _svg,
     "html": _html,
     "audit": _audit,

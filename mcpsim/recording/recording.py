@@ -16,6 +16,7 @@ from mcpsim.recording.exporting import to_interchange
 from mcpsim.recording.frames import Frame, frames_of
 from mcpsim.recording.importing import from_interchange
 from mcpsim.recording.lines import MAX_FILE_BYTES, is_whole, read_line, show, split_lines, write_line
+from mcpsim.recording.markdown import markdown
 from mcpsim.recording.mermaid import mermaid
 from mcpsim.recording.transcript import transcript
 
@@ -83,6 +84,18 @@ class Recording:
         https://mermaid.js.org/syntax/sequenceDiagram.html
         """
         return mermaid(self, width=width)
+
+    def to_markdown(self, *, width: int = 200) -> str:
+        """The run as a Markdown document: each message under a heading, with its headers and its body.
+
+        Whatever stands in names and messages, it is text in the document, and nothing else.
+
+        Args:
+            width: cut what stands in one line after this many characters.
+
+        https://spec.commonmark.org/0.31.2/
+        """
+        return markdown(self, width=width)
 
     def audit(self) -> Report:
         """What each message is, and which rules of the specification are broken: by whom, and where."""

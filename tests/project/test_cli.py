@@ -206,6 +206,7 @@ def test_a_server_that_crashes_is_a_fault_too(capfd: pytest.CaptureFixture[str])
         ("transcript", "", "tools/call #2"),
         ("jsonl", '{"format":"mcpsim-recording"', "tools/call"),
         ("mermaid", "sequenceDiagram\n", "tools/call #35;2"),
+        ("markdown", "# ", "`tools/call #2`"),
         ("svg", "<svg ", "tools/call"),
         ("html", "<!doctype html>", "tools/call"),
         ("audit", "No ", "messages"),
