@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -39,7 +39,7 @@ def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report
             return _of_recording(source)
         if isinstance(source, ReadTrace):
             return _of_trace(source)
-        return _report(list(enumerate(source)))
+        return _report(*_objects(list(enumerate(source))))
 
 
 def _of_trace(trace: ReadTrace) -> Report:
@@ -47,13 +47,18 @@ def _of_trace(trace: ReadTrace) -> Report:
     if trace.recording is not None:
         report = _of_recording(trace.recording)
         return replace(report, skipped=(*before, *report.skipped), notes=trace.notes)
-    numbered = list(zip(trace.indices, (row for row, _ in trace.rows), strict=True))
-    where = dict(zip(trace.indices, (place for _, place in trace.rows), strict=True))
-    return _report(numbered, skipped=before, notes=trace.notes, where=where)
+    numbered: list[tuple[int, Mapping[str, Any]]] = [
+        (index, row) for index, (row, _) in zip(trace.indices, trace.rows, strict=True)
+    ]
+
+    def where() -> Mapping[int, str]:
+        return dict(zip(trace.indices, (place for _, place in trace.rows), strict=True))
+
+    return _report(numbered, (), skipped=before, notes=trace.notes, where=where)
 
 
 def _of_recording(recording: Recording) -> Report:
-    rows: list[tuple[int, Any]] = []
+    rows: list[tuple[int, Mapping[str, Any]]] = []
     seen: list[int] = []
     disturbed: set[int] = set()
     copies: set[int] = set()
@@ -74,30 +79,31 @@ def _of_recording(recording: Recording) -> Report:
             disturbed.add(index)
         if frame.copy_of:
             copies.add(index)
-    return _report(rows, disturbed=disturbed, copies=copies, events=tuple(seen))
+    return _report(rows, (), disturbed=disturbed, copies=copies, events=tuple(seen))
 
 
 def _report(
-    rows: list[tuple[int, Any]],
+    rows: list[tuple[int, Mapping[str, Any]]],
+    refused: Iterable[Skipped],
     *,
     disturbed: Iterable[int] = (),
     copies: Iterable[int] = (),
     skipped: tuple[Skipped, ...] = (),
     notes: tuple[str, ...] = (),
-    where: Mapping[int, str] | None = None,
+    where: Callable[[], Mapping[int, str]] | None = None,
     events: tuple[int, ...] = (),
 ) -> Report:
-    objects, refused = _objects(rows)
     disturbed, copies = frozenset(disturbed), frozenset(copies)
-    trace, bad = build(objects, disturbed=disturbed, copies=copies)
+    trace, bad = build(rows, disturbed=disturbed, copies=copies)
     findings, broken = run(trace, RULES)
     guessed = {item.index for one in trace.connections if one.is_guessed for item in one.items}
     if guessed:
-        findings = _in_every_revision(objects, disturbed, copies, findings, guessed)
+        findings = _in_every_revision(rows, disturbed, copies, findings, guessed)
+    places: Mapping[int, str] = where() if where is not None and bad else {}
     left_out = [
         *skipped,
         *refused,
-        *(Skipped((where or {}).get(one.row, f"row {one.row}"), one.why) for one in bad),
+        *(Skipped(places.get(one.row, f"row {one.row}"), one.why) for one in bad),
         *(Skipped(f"row {one.index}", f"The rule {one.rule} failed: {one.why}") for one in broken),
     ]
     return Report(

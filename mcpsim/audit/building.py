@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.eras import tell_eras
 from mcpsim.audit.gathering import gather
-from mcpsim.audit.model import Call, Connection, Exchange, Item, Kind, Session, Side, Trace
+from mcpsim.audit.model import EMPTY, NO_HEADERS, Call, Connection, Exchange, Item, Kind, Session, Side, Trace
+from mcpsim.audit.occurring import occurring
 from mcpsim.audit.rows import BadRow, body_of, names_of, text_of, time_of
 from mcpsim.eras.revisions import LATEST_LEGACY
 from mcpsim.errors import PARSE_ERROR, MalformedMessage
@@ -24,7 +25,6 @@ from mcpsim.recording.interchange import CLOSINGS
 from mcpsim.transports.http import EVENT_STREAM_TYPE, Headers, SseEvent, SseReader
 
 SESSION_HEADER: Final = "mcp-session-id"
-EMPTY: Final[Mapping[str, Any]] = {}
 Key = tuple[Side, str, "str | int"]
 
 
@@ -63,6 +63,8 @@ def build(
     trace = builder.trace
     tell_eras(trace, assumed)
     gather(trace)
+    for connection in trace.connections:
+        connection.occurs = occurring(connection.items, is_http=connection.is_http)
     return trace, tuple(skipped)
 
 
@@ -138,40 +140,23 @@ class _Builder:
             return
         exchange = _exchange_of(row, side, connection, wires) if is_http else None
         for kind, value, raw, fault, sse_id in _bodies(row, side, exchange):
-            item = Item(
-                index=index,
-                sender=side,
-                party=client if side == "client" else server,
-                at_ms=at_ms,
-                connection=connection,
-                exchange=exchange,
-                kind=kind,
-                row=row,
-                value=value,
-                fault=fault,
-                raw=raw,
-                params=EMPTY,
-                meta=EMPTY,
-                result=EMPTY,
-                disturbed=index in self._disturbed,
-                sse_id=sse_id,
-            )
+            party = client if side == "client" else server
+            item = Item(index, side, party, at_ms, connection, exchange, kind, row, value, None, fault, raw)
+            item.disturbed = index in self._disturbed
+            item.sse_id = sse_id
             self._place(item, wires)
             if kind == "batch":
                 for member in cast("list[Any]", value):
                     one = Item(
-                        index=index,
-                        sender=side,
-                        party=item.party,
-                        at_ms=at_ms,
-                        connection=connection,
-                        exchange=exchange,
-                        kind="malformed",
-                        row=row,
-                        value=member,
-                        params=EMPTY,
-                        meta=EMPTY,
-                        result=EMPTY,
+                        index,
+                        side,
+                        party,
+                        at_ms,
+                        connection,
+                        exchange,
+                        "malformed",
+                        row,
+                        member,
                         batch=item,
                         disturbed=item.disturbed,
                     )
@@ -223,9 +208,6 @@ class _Builder:
             exchange=exchange,
             kind="event",
             row=row,
-            params=EMPTY,
-            meta=EMPTY,
-            result=EMPTY,
             disturbed=index in self._disturbed,
             event=name,
         )
@@ -303,7 +285,7 @@ def _is_done(exchange: Exchange) -> bool:
 def _headers(row: Mapping[str, Any]) -> Headers:
     headers = row.get("headers")
     if headers is None:
-        return Headers()
+        return NO_HEADERS
     if not isinstance(headers, dict):
         raise BadRow("`headers` must be an object of names and values.")
     lines: list[tuple[str, str]] = []
@@ -436,7 +418,7 @@ def _meta(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _request(item: Item, wires: _Wires, is_copy: bool) -> None:
-    call = item.call = Call(item, item.sender, capabilities=EMPTY)
+    call = item.call = Call(item, item.sender)
     item.connection.calls.append(call)
     exchange = item.exchange
     key = key_of(item.sender, item.id)

@@ -20,7 +20,7 @@ from mcpsim.audit.model import (
     Trace,
     Walk,
 )
-from mcpsim.audit.occurring import TRANSPORTS, occurring, occurring_on
+from mcpsim.audit.occurring import TRANSPORTS, occurring
 from mcpsim.audit.rule import ALL, MUST, Found, Level, Rule
 from mcpsim.eras.pages import REFERENCE_REVISION
 from mcpsim.eras.revisions import Era, era_of
@@ -152,7 +152,7 @@ def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken
     runner.items(trace.items)
     everything: set[Any] = set()
     for connection in trace.connections:
-        occurs = occurring_on(connection)
+        occurs = connection.occurs
         everything |= occurs
         runner.parts(connection)
         runner.whole(Connection, connection, occurs)

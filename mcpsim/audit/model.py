@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import MalformedMessage
 from mcpsim.messages import ErrorResponse, Notification, Request, Response
 from mcpsim.transports.http import Headers
+
+EMPTY: Final[Mapping[str, Any]] = {}
+NO_HEADERS: Final = Headers()
 
 Side = Literal["client", "server"]
 Kind = Literal[
@@ -29,6 +32,14 @@ Kind = Literal[
     "stderr",
     "event",
 ]
+
+
+def _empty() -> Mapping[str, Any]:
+    return EMPTY
+
+
+def _no_headers() -> Headers:
+    return NO_HEADERS
 
 
 @dataclass(slots=True, eq=False)
@@ -81,9 +92,9 @@ class Item:
     raw: bytes | None = None
     method: str = ""
     id: str | int | None = None
-    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    result: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    params: Mapping[str, Any] = field(default_factory=_empty)
+    meta: Mapping[str, Any] = field(default_factory=_empty)
+    result: Mapping[str, Any] = field(default_factory=_empty)
     code: int | None = None
     era: Era | None = None
     revision: str = ""
@@ -133,7 +144,7 @@ class Call:
     answer: Item | None = None
     more_answers: list[Item] = field(default_factory=list["Item"])
     notifications: list[Item] = field(default_factory=list["Item"])
-    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    capabilities: Mapping[str, Any] = field(default_factory=_empty)
     server_capabilities: Mapping[str, Any] | None = None
     cancelled: Item | None = None
     walk: Walk | None = None
@@ -200,9 +211,9 @@ class Exchange:
     connection: Connection
     request: Item | None = None
     http_method: str = "POST"
-    headers: Headers = field(default_factory=Headers)
+    headers: Headers = field(default_factory=_no_headers)
     status: int | None = None
-    response_headers: Headers = field(default_factory=Headers)
+    response_headers: Headers = field(default_factory=_no_headers)
     answers: list[Item] = field(default_factory=list["Item"])
     closed: Item | None = None
     calls: list[Call] = field(default_factory=list["Call"])
@@ -372,6 +383,7 @@ class Connection:
         began_late: the first message answers something that is not there: the trace was cut off at its
             beginning, and what would stand before it is not missing.
         is_guessed: nothing shows of which legacy revision it is.
+        occurs: what occurs on it: see `On`; and the eras.
         worked_out: see `mcpsim.audit.once`.
     """
 
@@ -390,6 +402,7 @@ class Connection:
     closed: Item | None = None
     began_late: bool = False
     is_guessed: bool = False
+    occurs: set[Any] = field(default_factory=set[Any])
     worked_out: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     @property

@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any, Final
 
 from mcpsim.audit.model import Connection, Item, Trace
-from mcpsim.audit.once import once
 
 TRANSPORTS: Final = ("stdio", "http")
 
@@ -24,16 +23,10 @@ def occurring(items: Iterable[Item], *, is_http: bool) -> set[Any]:
     return found
 
 
-@once
-def occurring_on(connection: Connection) -> set[Any]:
-    """What occurs on a connection."""
-    return occurring(connection.items, is_http=connection.is_http)
-
-
 def connections_with(trace: Trace, names: Iterable[str]) -> list[Connection]:
     """The connections on which one of these occurs."""
     sought = frozenset(names)
-    return [one for one in trace.connections if not sought.isdisjoint(occurring_on(one))]
+    return [one for one in trace.connections if not sought.isdisjoint(one.occurs)]
 
 
 def items_with(trace: Trace, names: Iterable[str]) -> list[Item]:

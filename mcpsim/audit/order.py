@@ -104,6 +104,14 @@ def ways(trace: Trace) -> Iterator[tuple[Connection, ...]]:
         yield tuple(several)
 
 
+def ways_with(trace: Trace, names: Iterable[str]) -> Iterator[tuple[Connection, ...]]:
+    """Those of them on which one of these names occurs."""
+    sought = frozenset(names)
+    for way in ways(trace):
+        if not all(sought.isdisjoint(connection.occurs) for connection in way):
+            yield way
+
+
 def hides_requests(way: Iterable[Connection], side: Side) -> bool:
     """Whether a side sent what is no message here: what seems to be missing may stand in it."""
     return any(

@@ -120,7 +120,11 @@ def _strays(connection: Connection) -> tuple[Named, ...]:
 
 def _find_strays(connection: Connection) -> Iterator[Named]:
     """The answers that answer nothing, and the rule that each breaks."""
-    if not any(_is_stray(item) for item in connection.items):
+    # An answer to a request is none, as nearly all are.
+    unclear = [
+        item for item in connection.items if item.kind in _ANSWERS and (item.call is None or item.id is None)
+    ]
+    if not any(map(_is_stray, unclear)):
         return
     if len({item.sender for item in connection.items if item.message is not None}) < 2:
         # A trace of one side alone does not show what it answers.
@@ -141,6 +145,9 @@ def _find_strays(connection: Connection) -> Iterator[Named]:
             yield UNANSWERED, Found(item, f"A notification gets an answer: {show(item.value)}.")
         elif item.kind not in ("event", "stderr", "comment"):
             heard[item.sender].take(item)
+
+
+_ANSWERS: Final = frozenset({"response", "error", "malformed"})
 
 
 def _is_stray(item: Item) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -97,9 +98,9 @@ def _fetches(connection: Connection) -> tuple[tuple[str, Item, _Fetched], ...]:
 def _find_fetches(connection: Connection) -> Iterator[tuple[str, Item, _Fetched]]:
     """Says where a client fetches again what is fresh ("early"), just when it gets stale ("on time"), or at
     the same interval again and again ("steady")."""
-    fetched = sum(call.method in CACHEABLE for call in connection.calls)
+    fetched = Counter(call.method for call in connection.calls if call.method in CACHEABLE)
     # Nothing is said before the third time.
-    if connection.client in INTERMEDIARIES or fetched <= _EARLY:
+    if connection.client in INTERMEDIARIES or max(fetched.values(), default=0) <= _EARLY:
         return
     known: dict[tuple[str, str | None, str], _Fetched] = {}
     asked: dict[Call, _Fetched] = {}

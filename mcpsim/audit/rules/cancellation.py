@@ -9,8 +9,7 @@ from typing import Final
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side, Trace
-from mcpsim.audit.occurring import occurring_on
-from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, hides_requests, is_later_by, ways
+from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, hides_requests, is_later_by, ways_with
 from mcpsim.audit.rule import (
     ALL,
     LEGACY,
@@ -39,7 +38,7 @@ BEHAVIOR: Final[Mapping[Era, str]] = {
 
 def cancellations(connection: Connection) -> list[Item]:
     """The `notifications/cancelled` of both sides, in order."""
-    if CANCELLED not in occurring_on(connection):
+    if CANCELLED not in connection.occurs:
         return []
     return [item for item in connection.items if item.kind == "notification" and item.method == CANCELLED]
 
@@ -58,7 +57,7 @@ def is_task(call: Call) -> bool:
 def _names_nothing(trace: Trace) -> Iterator[Found]:
     # Whoever passes messages on may pass on the cancellation of a request that was lost on the way to it.
     lost = {key_of(item.sender, item.id) for item in trace.items if item.disturbed and item.kind == "request"}
-    for way in ways(trace):
+    for way in ways_with(trace, (CANCELLED,)):
         yield from _names_nothing_on(way, lost if way[0].hop else ())
 
 
@@ -207,7 +206,7 @@ def _without_id(cancel: Item) -> Iterator[Found]:
 
 
 def _by_server(trace: Trace) -> Iterator[Found]:
-    for way in ways(trace):
+    for way in ways_with(trace, (CANCELLED,)):
         yield from _by_server_on(way)
 
 

@@ -99,7 +99,7 @@ def foreign(trace: Trace, methods: Collection[str]) -> Iterator[Foreign]:
         for call in connection.calls
     ):
         return
-    for item in items_with(trace, (*methods, "nextCursor")):
+    for item in items_with(trace, ("cursor", "nextCursor")):
         kind = item.kind
         if kind == "request":
             if item.method not in methods:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mcpsim.audit.model import Call, Connection
-from mcpsim.audit.questions import ASKING, HOLDING, Json, Question, answers, declared, mapping, questions
+from mcpsim.audit.model import Call, Connection, Item
+from mcpsim.audit.questions import ASKING, HOLDING, Json, Question, answers, mapping, questions
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, calls, each
 from mcpsim.audit.words import show
 from mcpsim.eras.asking import rules_of
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import URL_ELICITING
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
+from mcpsim.messages.meta import CLIENT_CAPABILITIES
 
 METHOD: Final = "elicitation/create"
 MODES: Final = ("form", "url")
@@ -65,11 +66,10 @@ def _mode_declared(call: Call) -> Iterator[Found]:
 def _names_a_mode(connection: Connection) -> Iterator[Found]:
     said: set[str] = set()
     for call in connection.calls:
-        if call.asked_by != "client" or not rules_of(call.revision).modes:
-            continue
-        known = _declaration(call)
-        found = mapping(known.get("elicitation"))
+        found = mapping(mapping(_declaration(call.request)).get("elicitation"))
         if not found or any(found.get(mode) is not None for mode in MODES):
+            continue
+        if call.asked_by != "client" or not rules_of(call.revision).modes:
             continue
         text = show(found)
         if text not in said:
@@ -83,10 +83,10 @@ def _names_a_mode(connection: Connection) -> Iterator[Found]:
             )
 
 
-def _declaration(call: Call) -> Json:
-    if call.era == "modern":
-        return declared(call) or {}
-    return mapping(call.request.params.get("capabilities")) if call.method == "initialize" else {}
+def _declaration(request: Item) -> Any:
+    if request.era == "modern":
+        return request.meta.get(CLIENT_CAPABILITIES)
+    return request.params.get("capabilities") if request.method == "initialize" else None
 
 
 def _undeclared_mode_refused(call: Call) -> Iterator[Found]:

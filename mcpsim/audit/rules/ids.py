@@ -110,6 +110,10 @@ class _Open:
 
 
 def _in_flight(connection: Connection) -> Iterator[Found]:
+    # Where no id comes twice, and so nearly everywhere, there is nothing to follow.
+    ids = [(call.asked_by, call.request.id) for call in connection.calls]
+    if len(set(ids)) == len(ids):
+        return
     waiting = _Open()
     for item in connection.items:
         call = item.call

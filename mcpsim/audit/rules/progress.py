@@ -7,9 +7,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Side, Trace
-from mcpsim.audit.occurring import occurring_on
 from mcpsim.audit.once import once
-from mcpsim.audit.order import ON_ITS_WAY_MS, burst, hides_requests, is_later_by, is_one_stream, ways
+from mcpsim.audit.order import ON_ITS_WAY_MS, burst, hides_requests, is_later_by, is_one_stream, ways_with
 from mcpsim.audit.rule import (
     ALL,
     MUST,
@@ -186,7 +185,7 @@ def _readable(item: Item) -> Iterator[Found]:
 
 @once
 def _token_uses(connection: Connection) -> tuple[tuple[Item, Call | None], ...]:
-    return tuple(_find_token_uses(connection)) if PROGRESS_METHOD in occurring_on(connection) else ()
+    return tuple(_find_token_uses(connection)) if PROGRESS_METHOD in connection.occurs else ()
 
 
 def _find_token_uses(connection: Connection) -> Iterator[tuple[Item, Call | None]]:
@@ -208,7 +207,7 @@ def _find_token_uses(connection: Connection) -> Iterator[tuple[Item, Call | None
 
 
 def _unknown_token(trace: Trace) -> Iterator[Found]:
-    for way in ways(trace):
+    for way in ways_with(trace, (PROGRESS_METHOD,)):
         if not any(connection.began_late for connection in way):
             yield from _unknown_token_on(way)
 

@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Subscription, Trace
-from mcpsim.audit.occurring import occurring_on
-from mcpsim.audit.order import ways
+from mcpsim.audit.order import ways_with
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
 from mcpsim.audit.words import show
 from mcpsim.messages.meta import SUBSCRIPTION_ID
@@ -109,7 +108,7 @@ def ended_by_server(subscription: Subscription, item: Item) -> bool:
 def _deliveries(connection: Connection) -> Iterator[tuple[Item, _Open]]:
     """Each change that a modern server tells of, and what is open then."""
     told = CHANGES | {ACKNOWLEDGED}
-    if not connection.subscriptions and told.isdisjoint(occurring_on(connection)):
+    if not connection.subscriptions and told.isdisjoint(connection.occurs):
         return
     now = _Open()
     for item in connection.items:
@@ -129,7 +128,7 @@ def stream_of(item: Item) -> Call | None:
 
 
 def _unasked(trace: Trace) -> Iterator[Found]:
-    for way in ways(trace):
+    for way in ways_with(trace, CHANGES):
         # Over HTTP a subscription may be on another connection.
         wanted = _wanted_on(way) if len(way) > 1 else frozenset[str]()
         for connection in way:
