@@ -35,6 +35,7 @@ const model = {
   on(event, callback) { listeners.set(event, [...(listeners.get(event) || []), callback]); },
   off(event, callback) { listeners.set(event, listeners.get(event).filter((each) => each !== callback)); },
 };
+window.made = made;
 window.leave = made.render({ model, el: document.getElementById("here") });
 window.listening = () => [...listeners.values()].flat().length;
 """
