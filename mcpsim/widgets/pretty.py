@@ -17,6 +17,19 @@ INDENT: Final = "  "
 
 Path = tuple[str | int, ...]
 
+# What stands below these is not the protocol's.
+_OWN: Final = frozenset(
+    {
+        "arguments",
+        "structuredContent",
+        "inputSchema",
+        "outputSchema",
+        "requestedSchema",
+        "data",
+        "experimental",
+    }
+)
+
 # What json.dumps leaves as it is although nobody can see it.
 _INVISIBLE_IN_JSON: Final = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -51,6 +64,27 @@ def pretty(value: Any) -> Pretty:
     if left_out:
         lines.append(f"{ELLIPSIS} {left_out:,} more lines: see the raw bytes")
     return Pretty("\n".join(lines), where)
+
+
+def meta_blocks(shown: Pretty) -> list[tuple[int, int]]:
+    """The first and the last line of each `_meta` object of a message, from 0, in order.
+
+    What somebody calls `_meta` in arguments, schemas or structured content is data like any other.
+    """
+    lines = shown.text.split("\n")
+    found: list[tuple[int, int]] = []
+    for path, first in shown.lines.items():
+        if path[-1:] != ("_meta",) or _OWN.intersection(path):
+            continue
+        opening = lines[first]
+        indent = opening[: len(opening) - len(opening.lstrip())]
+        closing = (f"{indent}}}", f"{indent}}},")
+        last = first
+        if opening.endswith("{"):
+            # Where the text was cut before its end, the block goes as far as the text does.
+            last = next((n for n in range(first + 1, len(lines)) if lines[n] in closing), len(lines) - 1)
+        found.append((first, last))
+    return sorted(found)
 
 
 def json_string(text: str) -> str:

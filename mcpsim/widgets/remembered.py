@@ -42,6 +42,16 @@ def fresh_until_us(state: Mapping[str, Any]) -> Iterator[int]:
             yield us
 
 
+def kept_until_us(state: Mapping[str, Any]) -> dict[str, int]:
+    """For the rows of kept results that become stale by themselves, when, in microseconds."""
+    found: dict[str, int] = {}
+    for line in _items(state.get("cache")):
+        kept = _KEPT.match(line) if isinstance(line, str) else None
+        if kept and kept["ms"] and (us := _us(kept["ms"])) is not None:
+            found[one_line(f"kept: {kept['what']}", MAX_KEY)] = us
+    return found
+
+
 def _us(ms: str) -> int | None:
     try:
         return round(float(ms) * 1000)

@@ -10,17 +10,20 @@ from typing import Any, Final
 
 from mcpsim.eras.pages import SPECIFICATION
 from mcpsim.errors import MalformedMessage
-from mcpsim.messages import Notification, Request, describe, read_json
+from mcpsim.messages import Notification, Request, read_json
 from mcpsim.recording import Frame, Recording, events
+from mcpsim.widgets.comparing import Comparing, comparing
 from mcpsim.widgets.fields import explain
+from mcpsim.widgets.in_flight import requests_of
 from mcpsim.widgets.labels import kind_of, label_of, short_of
 from mcpsim.widgets.layout import Layout, lay_out
-from mcpsim.widgets.memory import memory_of
+from mcpsim.widgets.memory import memory_of, nothing_of
 from mcpsim.widgets.narration import Narrator
 from mcpsim.widgets.passing import Passing, passing_of
-from mcpsim.widgets.pretty import Path, pretty
+from mcpsim.widgets.pretty import Path, meta_blocks, pretty
 from mcpsim.widgets.raw import event_of, raw_of
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
+from mcpsim.widgets.sealed import States, states_of
 from mcpsim.widgets.steps import Step, Steps, steps_of
 from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_line
 from mcpsim.widgets.threads import Place, Thread, threads_of
@@ -52,16 +55,19 @@ def player_data(recording: Recording) -> dict[str, Any]:
             during which it arrives, or None), `copy_of` (a step, or 0), `changed` (whether other bytes
             arrived), `about` (the step of the request that it belongs to, or 0), `json` (the body,
             indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
-            `raw` (a list of [title, text]). `pins` (positions in `findings`) where the audit found something.
+            `raw` (a list of [title, text]), `meta` (the first and the last line of each `_meta` in `json`),
+            `state` (position in `states` of the request state that it carries, or -1) and `compared` (what
+            is not the same as in a related message, as `Comparing.rows` gives it). `pins` (positions in
+            `findings`) where the audit found something.
         `texts`: a list of [text, url], each of them once.
         `findings`: what the audit says: `level`, `party`, `rule` (its id), `message`, `hint`, `url`; empty
             where the recording has more than `MAX_AUDITED` messages.
         `threads`: what belongs together over several requests: `kind` ("rounds", "pages" or "subscription"),
             `label` (the request that it began with) and `parts` (how many rounds or pages, or 0 where
             the last of them is not here).
-        `requests`: one dict a request: `label`, `from`, `to`, `opened` (the step that sends it), `ended` (the
-            step during which its sender stops waiting, or None), `outcome`.
-        `memory`: as `memory_of` gives it.
+        `requests`: as `requests_of` gives them.
+        `memory`: as `memory_of` gives it; `nothing`: for each party, in a sentence, what it means that it
+            remembers nothing; `states` and `held`: the request states, as `States` describes them.
         `bars`, `waits`, `height`: handlers that ran, long waits, and the height of the diagram.
         `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
     """
@@ -72,8 +78,17 @@ def player_data(recording: Recording) -> dict[str, Any]:
     passing = passing_of(recording, conversation)
     places = threads_of(recording, conversation, passing)
     narrator = Narrator(recording, conversation, steps, passing, places)
+    states = states_of(recording, conversation, steps, passing)
     builder = _Builder(
-        recording, steps, conversation, lay_out(recording, until=until), narrator, places, passing
+        recording,
+        steps,
+        conversation,
+        lay_out(recording, until=until),
+        narrator,
+        places,
+        passing,
+        comparing(recording, conversation, passing, places),
+        states,
     )
     rows = [builder.row(step) for step in shown]
     findings = list(_pinned(recording, steps, rows))
@@ -88,8 +103,11 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "texts": builder.texts,
         "findings": findings,
         "threads": builder.threads,
-        "requests": list(_requests(conversation, steps, len(shown))),
+        "requests": list(requests_of(recording, conversation, steps, len(shown))),
         "memory": memory_of(recording, steps),
+        "nothing": nothing_of(recording, conversation, passing),
+        "states": states.all,
+        "held": [one for one in states.held if one["from"] <= len(shown)],
         "bars": [
             {
                 "party": lane_name(bar.party),
@@ -147,8 +165,12 @@ class _Builder:
         narrator: Narrator,
         places: Mapping[int, Place],
         passing: Passing,
+        compared: Comparing,
+        states: States,
     ) -> None:
+        self._states = states
         self._passing = passing
+        self._comparing = compared
         self.threads: list[dict[str, Any]] = []
         self._places = places
         self._thread_of: dict[int, int] = {}
@@ -199,7 +221,7 @@ class _Builder:
         end = self._ends.get(frame.number)
         delivered = end is not None and frame.fate == "delivered"
         call = reading.call
-        text, fields = self._body(frame, reading)
+        text, fields, lines, meta = self._body(frame, reading)
         return {
             "frame": frame.number,
             "exchange": frame.exchange,
@@ -212,6 +234,9 @@ class _Builder:
             "changed": frame.arrived_data != frame.data,
             "json": text,
             "fields": fields,
+            "meta": meta,
+            "state": self._states.of_frame.get(frame.number, -1),
+            "compared": self._comparing.rows(frame, lines, self._step_of_frame),
             "raw": [[block.title, block.text] for block in raw_of(frame)],
         }
 
@@ -241,9 +266,11 @@ class _Builder:
             return 0
         return self._step_of_frame.get(call.frame, 0)
 
-    def _body(self, frame: Frame, reading: Reading) -> tuple[str | None, list[list[Any]]]:
+    def _body(
+        self, frame: Frame, reading: Reading
+    ) -> tuple[str | None, list[list[Any]], Mapping[Path, int], list[list[int]]]:
         headers = headers_of(frame.head)
-        value, lines, text = None, dict[Path, int](), None
+        value, lines, text, meta = None, dict[Path, int](), None, list[list[int]]()
         if frame.body.strip() and not frame.channel:
             try:
                 value = read_json(frame.body)
@@ -252,13 +279,14 @@ class _Builder:
             else:
                 shown = pretty(value)
                 lines, text = shown.lines, shown.text
+                meta = [list(block) for block in meta_blocks(shown)]
         found = explain(value, self._method(frame, reading), reading.era, headers, event_of(frame))
         placed = [
             (lines.get(path, -1), _path_label(path), self._text(what, url)) for path, what, url in found
         ]
         # As they stand in the body, and then the headers.
         placed.sort(key=lambda field: (field[0] < 0, field[0]))
-        return text, [[label, explanation, line] for line, label, explanation in placed]
+        return text, [[label, explanation, line] for line, label, explanation in placed], lines, meta
 
     def _method(self, frame: Frame, reading: Reading) -> str:
         if isinstance(frame.parsed, Request | Notification):
@@ -291,18 +319,3 @@ def _path_label(path: Path) -> str:
     if path[0] == "event":
         return f"{path[1]} of the event"
     return ".".join(one_line(str(part), 60) for part in path)
-
-
-def _requests(conversation: Conversation, steps: Steps, shown: int) -> Iterator[dict[str, Any]]:
-    for call in conversation.calls:
-        opened = steps.at(call.index)
-        if opened > shown:
-            continue
-        yield {
-            "label": one_line(describe(call.request), 80),
-            "from": lane_name(call.sender),
-            "to": lane_name(call.receiver),
-            "opened": opened,
-            "ended": steps.at(call.ended) if call.ended is not None else None,
-            "outcome": call.outcome,
-        }

@@ -22,7 +22,7 @@ STEP_KEYS = {
 }  # fmt: skip
 FRAME_KEYS = {
     "frame", "exchange", "y2", "fate", "took", "arrives", "copy_of", "about", "changed", "json", "fields",
-    "raw",
+    "raw", "meta", "compared", "state",
 }  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def test_the_form_of_the_data(recording):
     data = player_data(recording)
     assert set(data) == {
         "title", "transport", "source", "eras", "parties", "steps", "texts", "requests", "memory", "bars",
-        "waits", "height", "left_out", "threads", "findings",
+        "waits", "height", "left_out", "threads", "findings", "nothing", "states", "held",
     }  # fmt: skip
     for number, step in enumerate(data["steps"], start=1):
         assert step["n"] == number
