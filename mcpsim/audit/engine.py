@@ -171,9 +171,7 @@ class _Runner:
     def items(self, items: Sequence[Item]) -> None:
         """Put each item to its rules."""
         of, wanted = self._table.of, {kind: self._table.wanted(kind) for kind in get_args(Kind)}
-        inside = {
-            kind: tuple((one, one.encode()) for one in wanted[kind] if one[0] == '"') for kind in wanted
-        }
+        inside = {kind: tuple(one for one in wanted[kind] if one[0] == '"') for kind in wanted}
         for item in items:
             kind = item.kind
             names = wanted[kind]
@@ -183,8 +181,8 @@ class _Runner:
                 )
             if inside[kind]:
                 text = _text(item.value)
-                item.may_hold_null = text is None or b"null" in text
-                deep = [name for name, written in inside[kind] if text is None or written in text]
+                item.may_hold_null = text is None or "null" in text
+                deep = [name for name in inside[kind] if text is None or name in text]
                 if deep:
                     names = names.union(deep)
             of(kind, item.method, known(item), names).parts.append(item)
@@ -228,11 +226,11 @@ class _Runner:
                         self.broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
 
 
-def _text(value: Any) -> bytes | None:
-    """A message as JSON: to look for a name in it is much faster than to walk through it. None where it
-    cannot be written."""
+def _text(value: Any) -> str | None:
+    """A message as JSON: to look for a name in it is much faster than to walk through it, and in a text twice
+    as fast as in bytes. None where it cannot be written."""
     try:
-        return to_json(value)
+        return to_json(value).decode()
     except (ValueError, RecursionError):
         return None
 
