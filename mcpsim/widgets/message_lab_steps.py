@@ -43,6 +43,7 @@ from mcpsim.transports.http import (
     accepts,
     origin_allowed,
 )
+from mcpsim.widgets.text import one_line
 
 PASSED: Final = "passed"
 REFUSED: Final = "refused"
@@ -82,8 +83,8 @@ class Walked:
         checks: the steps, in order; those of a handler are "not reached" as yet.
         before, after: the phase of the legacy session, or "".
         action: what the session's table says, or "".
-        id: of a request that passed all the checks, or None.
-        awaits: whether a handler runs for it.
+        id: of a request, or None.
+        awaits: whether it passed all the checks, and a handler runs for it.
     """
 
     label: str
@@ -179,8 +180,8 @@ class Mirror:
             if names_one and era_of(request.headers.get(PROTOCOL_VERSION_HEADER) or "") != "modern":
                 problem = self._session_problem(request, "This message")
                 if problem:
-                    return [Walked(read.label, checks=(*checks, problem))]
-            return [_plus(Walked(read.label, checks=(read.check,)), checks)]
+                    return [Walked(read.label, checks=(*checks, problem), id=read.id)]
+            return [_plus(Walked(read.label, checks=(read.check,), id=read.id), checks)]
         if isinstance(read.message, Batch):
             return [_plus(one, checks) for one in self._batch(request, read)]
         if self._era(read.message, request.headers, held) == MODERN:
@@ -226,7 +227,7 @@ class Mirror:
         in_work: AbstractSet[RequestId],
     ) -> Walked:
         if read.message is None:
-            return Walked(read.label, checks=(read.check,))
+            return Walked(read.label, checks=(read.check,), id=read.id)
         assert not isinstance(read.message, Batch)
         if self._era(read.message, headers, held) == MODERN:
             return self._modern(read, data, headers, in_work)
@@ -262,8 +263,8 @@ class Mirror:
         if request is not None and admitted and headers is None and request.id in in_work:
             problem = f"A request with the id {request.id!r} is still being worked on."
             busy = _check("Is the id free?", problem, "basic/index#requests", INVALID_REQUEST, MODERN)
-            return Walked(read.label, MODERN, why, (*checks[:7], busy, *checks[7:]))
-        id = request.id if request is not None and admitted else None
+            return Walked(read.label, MODERN, why, (*checks[:7], busy, *checks[7:]), id=request.id)
+        id = request.id if request is not None else None
         return Walked(read.label, MODERN, why, tuple(checks), id=id, awaits=admitted)
 
     def _modern_aside(self, message: Message, headers: Headers | None) -> Check:
@@ -290,7 +291,7 @@ class Mirror:
         problem = self._session_problem(request, _method_of(read))
         if problem is not None:
             why = self._why_of(read)
-            return Walked(read.label, LEGACY, why, (read.check, problem))
+            return Walked(read.label, LEGACY, why, (read.check, problem), id=_id_of(read))
         held = self._named_by(request)
         assert held is not None
         return self._legacy(held, read, (self._session_passed(request),))
@@ -302,10 +303,10 @@ class Mirror:
             said = problem or "None is named. A ping may come before the handshake."
             outcome = REFUSED if problem else PASSED
             check = Check(title, outcome, said, _session_url(), 400 if problem else 0)
-            return Walked(read.label, LEGACY, self._why_of(read), (read.check, check))
+            return Walked(read.label, LEGACY, self._why_of(read), (read.check, check), id=message.id)
         if message.method != "initialize":
             check = _check(title, _missing(message.method), "basic/transports#session-management", 400)
-            return Walked(read.label, LEGACY, self._why_of(read), (read.check, check))
+            return Walked(read.label, LEGACY, self._why_of(read), (read.check, check), id=message.id)
         held = _Held(legacy.Session(self.server.legacy_versions), principal_of(request.headers))
         begins = Check(title, PASSED, "None is named: `initialize` begins a new one.", _session_url())
         walked = self._legacy(held, read, (begins,))
@@ -315,7 +316,7 @@ class Mirror:
     def _legacy(self, held: _Held, read: _Read, more: tuple[Check, ...] = ()) -> Walked:
         message = read.message
         if message is None:
-            return Walked(read.label, LEGACY, "", (read.check, *more))
+            return Walked(read.label, LEGACY, "", (read.check, *more), id=read.id)
         assert not isinstance(message, Batch)
         session = held.session
         before = str(session.phase)
@@ -341,7 +342,7 @@ class Mirror:
             before,
             str(session.phase),
             str(action),
-            message.id if isinstance(message, Request) and awaits else None,
+            message.id if isinstance(message, Request) else None,
             awaits,
         )
 
@@ -401,7 +402,7 @@ class Mirror:
 
     def _session_passed(self, request: HttpRequest) -> Check:
         id = request.headers.get(SESSION_ID_HEADER) or ""
-        return Check("Which session is it?", PASSED, f"The one of the id {id[:8]}…", _session_url())
+        return Check("Which session is it?", PASSED, f"The one of the id {one_line(id, 8)}", _session_url())
 
     def _session_problem(self, request: HttpRequest, what: str) -> Check | None:
         title = "Which session is it?"
@@ -628,6 +629,8 @@ class _Read(NamedTuple):
     label: str
     check: Check
     message: Message | Batch | None
+    # Of what is no message: its id may still be readable, and then the answer repeats it.
+    id: RequestId | None = None
 
 
 def _read(data: bytes, *, batches: bool, is_http: bool = False) -> _Read:
@@ -651,7 +654,7 @@ def _unread(error: MalformedMessage, *, refused: bool) -> _Read:
     said = error.message if refused else f"{error.message} It is no request: nobody answers it."
     outcome = REFUSED if refused else IGNORED
     url = spec_url(MODERN, "basic/index#messages")
-    return _Read(label, Check("Read one message", outcome, said, url, error.code), None)
+    return _Read(label, Check("Read one message", outcome, said, url, error.code), None, error.id)
 
 
 _KINDS: Final = {
@@ -709,6 +712,10 @@ def _passed(check: Check) -> bool:
 def _method_of(read: _Read) -> str:
     message = read.message
     return message.method if isinstance(message, Request | Notification) else "This message"
+
+
+def _id_of(read: _Read) -> RequestId | None:
+    return read.message.id if isinstance(read.message, Request) else read.id
 
 
 def _missing(what: str) -> str:

@@ -205,8 +205,8 @@ def _annotated(known: Known, request: Request) -> tuple[ParameterHeader, ...]:
     return () if tool is None else annotations(tool.get("inputSchema"))
 
 
-def fitting_headers(known: Known, message: Message) -> tuple[tuple[str, str], ...]:
-    """The headers that the protocol wants for a message."""
+def fitting_headers(known: Known, message: Message | None) -> tuple[tuple[str, str], ...]:
+    """The headers that the protocol wants for a message; None for what is none."""
     if isinstance(message, Request) and is_modern(message):
         return _modern_headers(known, message)
     opens = isinstance(message, Request) and message.method == "initialize"
