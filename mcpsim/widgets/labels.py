@@ -9,6 +9,7 @@ from mcpsim.errors import ERROR_CODES, MalformedMessage
 from mcpsim.messages import Batch, ErrorResponse, Notification, Request, Response, describe
 from mcpsim.recording import Head, events
 from mcpsim.widgets.facts import event_name
+from mcpsim.widgets.narration_questions import question_label
 from mcpsim.widgets.reading import Conversation, Reading
 from mcpsim.widgets.steps import Step
 from mcpsim.widgets.text import compact_text, decoded, one_line
@@ -33,6 +34,8 @@ def kind_of(step: Step, conversation: Conversation) -> str:
     """The kind of a step, one of those that `player_data` names."""
     if step.frame is not None:
         return conversation.readings[step.frame.number].kind
+    if step.question is not None and step.event.kind != events.HANDLER_CANCELLED:
+        return "question" if step.event.kind == events.HANDLER_STARTED else "answer"
     return {events.NOTE: "note", events.CLOSED: "closed"}.get(step.event.kind, "handler")
 
 
@@ -40,6 +43,9 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
     """What a step is, and the part of it that tells it from others of its kind."""
     detail = step.event.detail or {}
     frame = step.frame
+    if step.question is not None:
+        label, gist = question_label(step, step.question)
+        return label, one_line(gist, GIST)
     if frame is None:
         if step.event.kind == events.NOTE:
             return one_line(str(detail.get("text", "")), NOTE), ""

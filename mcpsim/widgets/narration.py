@@ -15,7 +15,9 @@ from mcpsim.widgets import narration_legacy, narration_modern, narration_shared
 from mcpsim.widgets.facts import SHORT, closed_thing, message_facts, party_facts, quote, target, the
 from mcpsim.widgets.lines import Line
 from mcpsim.widgets.narration_keys import keys_of, rules_of
+from mcpsim.widgets.narration_questions import question_line
 from mcpsim.widgets.passing import Passing
+from mcpsim.widgets.questions import Question
 from mcpsim.widgets.reading import CANCELLED, Call, Conversation, Reading, headers_of, params_of
 from mcpsim.widgets.situation import Situation
 from mcpsim.widgets.steps import Step, Steps
@@ -92,12 +94,19 @@ class Narrator:
         """The sentence and the rule of one step."""
         if step.frame is not None:
             return self._frame(step.frame, self._conversation.readings[step.frame.number])
+        if step.question is not None:
+            return self._question(step, step.question)
         if step.event.kind == events.NOTE:
             text = str((step.event.detail or {}).get("text", ""))
             return Narration(f"Note by {the(step.event.party)}: {one_line(text, 400)}", "", "")
         if step.event.kind == events.CLOSED:
             return self._closed(step)
         return self._stopped(step)
+
+    def _question(self, step: Step, question: Question) -> Narration:
+        era = self._conversation.readings[question.frame].era
+        line, facts = question_line(step, question)
+        return Narration(line.what.format_map(facts), line.rule, url_of(era, line) if line.rule else "")
 
     def _stopped(self, step: Step) -> Narration:
         event = step.event

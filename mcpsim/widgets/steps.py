@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.recording import Event, Frame, Recording, events
+from mcpsim.widgets.questions import Question, questions_of
 
 #: Events that are a step of their own. A handler that starts or ends well is drawn as a bar: the request
-#: and the response already tell of it. One that is cancelled leaves no other trace, so it is a step.
+#: and the response already tell of it. One that is cancelled leaves no other trace, so it is a step. So is
+#: whatever a client asks its user or its host, and the answer: no message tells of that.
 STEP_KINDS: Final = frozenset({events.SENT, events.CLOSED, events.NOTE, events.HANDLER_CANCELLED})
 
 
@@ -21,12 +23,14 @@ class Step:
         number: from 1.
         index: the position of its event in the recording.
         frame: the frame that is sent, or None.
+        question: what somebody beside the client is asked, or has answered; None for any other step.
     """
 
     number: int
     index: int
     event: Event
     frame: Frame | None
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,9 @@ class Steps:
 def steps_of(recording: Recording) -> Steps:
     """The steps of a recording, in order."""
     frames = {frame.index: frame for frame in recording.frames}
+    questions = questions_of(recording)
     found: list[Step] = []
     for index, event in enumerate(recording.events):
-        if event.kind in STEP_KINDS:
-            found.append(Step(len(found) + 1, index, event, frames.get(index)))
+        if event.kind in STEP_KINDS or index in questions:
+            found.append(Step(len(found) + 1, index, event, frames.get(index), questions.get(index)))
     return Steps(tuple(found), tuple(step.index for step in found))

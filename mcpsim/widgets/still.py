@@ -39,6 +39,8 @@ _COLOURS: Final = {
     "batch": "#a8701a",
     "malformed": "#a8701a",
     "handler": "#a8701a",
+    "question": "#6f7b86",
+    "answer": "#6f7b86",
 }
 _DASHES: Final = {
     "response": "9 4",
@@ -46,7 +48,11 @@ _DASHES: Final = {
     "notification": "2 4",
     "malformed": "9 4 2 4",
     "stderr": "1 5",
+    "question": "5 3 1 3",
+    "answer": "5 3 1 3",
 }
+#: The bars that stand beside a lane, and not on it.
+_BESIDE: Final = frozenset({"stream", "fresh", "session"})
 _NARROW: Final = frozenset(" .,:;|!'ijlftI()[]{}/\\")
 _WIDE: Final = frozenset("mw@%—…<>=+~")
 #: The kinds whose label does not say by itself what they are.
@@ -63,6 +69,8 @@ _WORDS: Final = {
     "note": "note",
     "closed": "closed",
     "handler": "work stopped",
+    "question": "asked outside of MCP",
+    "answer": "answered outside of MCP",
 }
 
 
@@ -92,7 +100,7 @@ def still_of(data: dict[str, Any]) -> str:
     return (
         f'<figure role="img" aria-label="{label}" style="margin:0">{_svg(data, "")}</figure>'
         f"<details><summary>{summary}</summary><table><thead><tr>{heads}</tr></thead>"
-        f"<tbody>{rows}</tbody></table>{more}</details>"
+        f"<tbody>{rows}</tbody></table>{more}{_went_on(data)}</details>"
     )
 
 
@@ -109,6 +117,25 @@ def _row(data: dict[str, Any], step: dict[str, Any]) -> str:
         " ".join((step["what"].replace("`", ""), *_findings(data, step))),
     )
     return f'<tr><th scope="row">{step["n"]}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in cells)}</tr>'
+
+
+def _went_on(data: dict[str, Any]) -> str:
+    """The bars as text: what goes on for a while."""
+    shown = [bar for bar in data["bars"] if bar["from"] <= MAX_SHOWN][:MAX_SHOWN]
+    items = "".join(f"<li>{_text(said_of(bar))}</li>" for bar in shown)
+    return f"<p>What goes on for a while:</p><ul>{items}</ul>" if items else ""
+
+
+def said_of(bar: dict[str, Any]) -> str:
+    """A bar in a sentence: who, what, and from which step until which."""
+    at = (
+        f"from step {bar['from']} on"
+        if bar["until"] is None
+        else f"from step {bar['from']} to {bar['until']}"
+    )
+    far = f"; progress {', '.join(mark[4] for mark in bar['marks'][:20])}" if bar["marks"] else ""
+    how = f" ({bar['end']})" if bar["end"] not in ("", "finished", "closed") else ""
+    return f"{bar['party']} {bar['text']}: {at}{how}{far}"
 
 
 #: What a level of the audit means, in few words.
@@ -215,6 +242,8 @@ def _lifelines(lanes: dict[str, int], bottom: int) -> Iterator[str]:
 
 
 def _bar(bar: dict[str, Any], lanes: dict[str, int], bottom: int) -> str:
+    if bar["kind"] in _BESIDE:
+        return _rail(bar, lanes, bottom)
     x = lanes.get(bar["party"], AXIS) - 4 + bar["depth"] * 7
     end = min(bar["y2"], bottom)
     cross = _cross(x + 4, end) if bar["end"] == "cancelled" and bar["y2"] <= bottom else ""
@@ -222,6 +251,21 @@ def _bar(bar: dict[str, Any], lanes: dict[str, int], bottom: int) -> str:
         f'<rect x="{x}" y="{bar["y"]}" width="8" height="{max(4, end - bar["y"])}" rx="2" stroke="{_LANE}" '
         f'stroke-width="1.5" style="fill:{_GROUND}"/>{cross}'
     )
+
+
+def _rail(bar: dict[str, Any], lanes: dict[str, int], bottom: int) -> str:
+    lane = lanes.get(bar["party"], AXIS)
+    side = 1 if lane > AXIS and lane == max(lanes.values()) else -1
+    x = lane + side * (16 + bar["depth"] * 10)
+    top, end = bar["y"], max(bar["y"] + 4, min(bar["y2"], bottom))
+    path = {
+        "stream": f"M{x - 2} {top}V{end}M{x + 2} {top}V{end}",
+        "fresh": f"M{x} {top}V{end}",
+        "session": f"M{x + 4} {top}H{x - 4}V{end}H{x + 4}",
+    }[bar["kind"]]
+    dash = ' stroke-dasharray="1 4" stroke-linecap="round"' if bar["kind"] == "fresh" else ""
+    width = {"fresh": 4}.get(bar["kind"], 1.5)
+    return f'<path d="{path}" stroke="{_LANE}" stroke-width="{width}" fill="none"{dash}/>'
 
 
 def _wait(wait: dict[str, Any], width: int) -> str:

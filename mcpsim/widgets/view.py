@@ -12,6 +12,8 @@ from mcpsim.eras.pages import SPECIFICATION
 from mcpsim.errors import MalformedMessage
 from mcpsim.messages import Notification, Request, read_json
 from mcpsim.recording import Frame, Recording, events
+from mcpsim.widgets.bars import bars_of
+from mcpsim.widgets.bars_data import bars_data
 from mcpsim.widgets.comparing import Comparing, comparing
 from mcpsim.widgets.fields import explain
 from mcpsim.widgets.in_flight import requests_of
@@ -21,6 +23,7 @@ from mcpsim.widgets.memory import memory_of, nothing_of
 from mcpsim.widgets.narration import Narrator
 from mcpsim.widgets.passing import Passing, passing_of
 from mcpsim.widgets.pretty import Path, meta_blocks, pretty
+from mcpsim.widgets.questions import HOST, USER, Question
 from mcpsim.widgets.raw import event_of, raw_of
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
 from mcpsim.widgets.sealed import States, states_of
@@ -41,20 +44,21 @@ def player_data(recording: Recording) -> dict[str, Any]:
         A dict with these keys; times are whole microseconds, heights are pixels, steps count from 1:
 
         `title`, `transport`, `eras` (a list), `source`: strings about the run as a whole.
-        `parties`: the lanes, in order.
+        `parties`: the lanes, in order; `beside`: those of them that are not parties of the protocol.
         `steps`: one dict a step:
             `n`; `at_us`; `time` (the same for people); `kind` ("request", "response", "error",
-            "notification", "batch", "malformed", "http", "stderr", "note", "closed", "handler"); `label` and
+            "notification", "batch", "malformed", "http", "stderr", "note", "closed", "handler", and between
+            a client and its user or host "question" and "answer"); `label` and
             `gist` (what it is, in short); `short` (the label where there is little room);
-            `from` and `to` (lanes; `to` is "" without an arrow); `y`;
+            `from` and `to` (lanes; `to` is "" without an arrow); `y`, and `scaled` (the same to scale);
             `what` (the sentence); `rule` (position in `texts`, or -1); `era`; `thread` (position in
             `threads`, or -1) and `part` (which round or page of it, from 1); `family` (the step of
             the request that it belongs to, before any gateway passed that on, or 0);
-            and for frames `frame`, `exchange`, `y2` (where it arrives, or None), `fate` ("delivered",
-            "dropped", "in flight"), `took` (how long it travelled, for people, or ""), `arrives` (the step
-            during which it arrives, or None), `copy_of` (a step, or 0), `changed` (whether other bytes
-            arrived), `about` (the step of the request that it belongs to, or 0), `json` (the body,
-            indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
+            and for frames `frame`, `exchange`, `y2` and `scaled2` (where it arrives, or None), `fate`
+            ("delivered", "dropped", "in flight"), `took` (how long it travelled, for people, or ""),
+            `arrives` (the step during which it arrives, or None), `copy_of` (a step, or 0), `changed`
+            (whether other bytes arrived), `about` (the step of the request that it belongs to, or 0), `json`
+            (the body, indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
             `raw` (a list of [title, text]), `meta` (the first and the last line of each `_meta` in `json`),
             `state` (position in `states` of the request state that it carries, or -1) and `compared` (what
             is not the same as in a related message, as `Comparing.rows` gives it). `pins` (positions in
@@ -68,7 +72,9 @@ def player_data(recording: Recording) -> dict[str, Any]:
         `requests`: as `requests_of` gives them.
         `memory`: as `memory_of` gives it; `nothing`: for each party, in a sentence, what it means that it
             remembers nothing; `states` and `held`: the request states, as `States` describes them.
-        `bars`, `waits`, `height`: handlers that ran, long waits, and the height of the diagram.
+        `bars`: what goes on for a while, as `bars_data` gives it.
+        `waits`, `height`: long waits (`y`, `text`, `top`, `bottom`), and the height of the diagram.
+        `breaks`, `scaled_height`, `us_per_px`: the same to scale, with what is not; and the scale.
         `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
     """
     steps = steps_of(recording)
@@ -79,11 +85,14 @@ def player_data(recording: Recording) -> dict[str, Any]:
     places = threads_of(recording, conversation, passing)
     narrator = Narrator(recording, conversation, steps, passing, places)
     states = states_of(recording, conversation, steps, passing)
+    even, scaled = (
+        lay_out(recording, steps=steps, until=until, to_scale=to_scale) for to_scale in (False, True)
+    )
     builder = _Builder(
         recording,
         steps,
         conversation,
-        lay_out(recording, until=until),
+        (even, scaled),
         narrator,
         places,
         passing,
@@ -92,13 +101,14 @@ def player_data(recording: Recording) -> dict[str, Any]:
     )
     rows = [builder.row(step) for step in shown]
     findings = list(_pinned(recording, steps, rows))
-    layout = builder.layout
+    lanes, beside = lanes_of(recording, steps)
     return {
         "title": one_line(recording.title, 200),
         "transport": one_line(str(recording.header.get("transport", "")), 40),
         "source": one_line(str(recording.header.get("source", "")), 40),
         "eras": sorted({row["era"] for row in rows if row["era"]}),
-        "parties": list(dict.fromkeys(lane_name(party) for party in lanes_of(recording))),
+        "parties": lanes,
+        "beside": beside,
         "steps": rows,
         "texts": builder.texts,
         "findings": findings,
@@ -108,20 +118,12 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "nothing": nothing_of(recording, conversation, passing),
         "states": states.all,
         "held": [one for one in states.held if one["from"] <= len(shown)],
-        "bars": [
-            {
-                "party": lane_name(bar.party),
-                "name": one_line(bar.name, 60),
-                "y": bar.top,
-                "y2": bar.bottom,
-                "depth": bar.depth,
-                "end": bar.end,
-                "outcome": one_line(bar.outcome, 60),
-            }
-            for bar in layout.bars
-        ],
-        "waits": [{"y": wait.y, "text": wait.text} for wait in layout.waits],
-        "height": layout.height,
+        "bars": bars_data(bars_of(recording, steps, conversation, until=until), steps, even, scaled),
+        "waits": _waits(even),
+        "breaks": _waits(scaled),
+        "height": even.height,
+        "scaled_height": scaled.height,
+        "us_per_px": scaled.us_per_px,
         "left_out": len(steps.all) - len(shown),
     }
 
@@ -145,14 +147,32 @@ def _pinned(recording: Recording, steps: Steps, rows: list[dict[str, Any]]) -> I
         }
 
 
-def lanes_of(recording: Recording) -> tuple[str, ...]:
-    """The lanes: the parties that the header names, and any other that takes part."""
+def _waits(layout: Layout) -> list[dict[str, Any]]:
+    return [{"y": wait.y, "text": wait.text, "top": wait.top, "bottom": wait.bottom} for wait in layout.waits]
+
+
+def lanes_of(recording: Recording, steps: Steps) -> tuple[list[str], list[str]]:
+    """The lanes from left to right, and those of them that are beside the protocol: users and hosts.
+
+    First the parties that the header names, and then any other that takes part. Whoever a client asks stands
+    before it.
+    """
     found = dict.fromkeys(recording.parties)
     for event in recording.events:
         found.setdefault(event.party)
         if event.peer:
             found.setdefault(event.peer)
-    return tuple(found) or ("client", "server")
+    asked: dict[str, dict[str, str]] = {}
+    for step in steps.all:
+        if step.question is not None:
+            asked.setdefault(step.event.party, {})[step.question.who] = lane_name(step.question.lane)
+    lanes: list[str] = []
+    for party in found or {"client": None, "server": None}:
+        by_who = asked.get(party, {})
+        lanes += [by_who[who] for who in (USER, HOST) if who in by_who]
+        lanes.append(lane_name(party))
+    beside = [lane for by_who in asked.values() for lane in by_who.values()]
+    return list(dict.fromkeys(lanes)), sorted(set(beside))
 
 
 class _Builder:
@@ -161,7 +181,7 @@ class _Builder:
         recording: Recording,
         steps: Steps,
         conversation: Conversation,
-        layout: Layout,
+        layouts: tuple[Layout, Layout],
         narrator: Narrator,
         places: Mapping[int, Place],
         passing: Passing,
@@ -175,7 +195,7 @@ class _Builder:
         self._places = places
         self._thread_of: dict[int, int] = {}
         self.texts: list[list[str]] = []
-        self.layout = layout
+        self._even, self._scaled = layouts
         self._handled = {
             (call.receiver, call.connection, compact_text(call.request.id)): call
             for call in conversation.calls
@@ -205,7 +225,8 @@ class _Builder:
             "gist": gist,
             "from": lane_name(step.event.party),
             "to": lane_name(step.event.peer) if step.frame else "",
-            "y": self.layout.y[step.index],
+            "y": self._even.y[step.index],
+            "scaled": self._scaled.y[step.index],
             "what": narration.what,
             "rule": self._text(narration.rule, narration.url) if narration.rule else -1,
             "era": reading.era if reading else self._conversation.eras.get(step.event.connection, ""),
@@ -213,6 +234,8 @@ class _Builder:
         call = reading.call if reading else self._call_of(step)
         row["thread"], row["part"] = self._place(call)
         row["family"] = self._family(call)
+        if step.question is not None:
+            row.update(_asked(step, step.question, row))
         if step.frame is not None and reading is not None:
             row.update(self._frame(step.frame, reading))
         return row
@@ -225,7 +248,8 @@ class _Builder:
         return {
             "frame": frame.number,
             "exchange": frame.exchange,
-            "y2": self.layout.y.get(end) if end is not None else None,
+            "y2": self._even.y.get(end) if end is not None else None,
+            "scaled2": self._scaled.y.get(end) if end is not None else None,
             "fate": frame.fate,
             "took": "" if frame.arrived_us is None else duration(frame.arrived_us - frame.sent_us),
             "arrives": self._steps.at(end) if delivered and end is not None else None,
@@ -251,6 +275,8 @@ class _Builder:
 
     def _call_of(self, step: Step) -> Call | None:
         """The request that a step without a frame is about."""
+        if step.question is not None:
+            return self._conversation.readings[step.question.frame].call
         closed = self._conversation.closings.get(step.index)
         handled = (step.event.party, step.event.connection, _text_of_id(step.event.detail))
         return closed or (self._handled.get(handled) if step.event.kind in HANDLERS else None)
@@ -298,6 +324,16 @@ class _Builder:
         if position == len(self.texts):
             self.texts.append([text, url])
         return position
+
+
+def _asked(step: Step, question: Question, row: dict[str, Any]) -> dict[str, Any]:
+    """The members that only a step between a client and its user or host has."""
+    if row["kind"] == "handler":
+        return {}
+    lanes = [lane_name(step.event.party), lane_name(question.lane)]
+    sender, receiver = lanes if row["kind"] == "question" else reversed(lanes)
+    arrives = {"y2": row["y"], "scaled2": row["scaled"], "fate": "delivered", "arrives": step.number}
+    return {"from": sender, "to": receiver, **arrives}
 
 
 def _text_of_id(detail: Mapping[str, Any] | None) -> str:

@@ -242,15 +242,47 @@ def test_a_long_wait_is_named_and_takes_little_room(made):
     assert found.height < 600
 
 
-def test_handlers_at_the_same_time_are_side_by_side(made):
+# ----------------------------------------------------------------------------------------------- to scale
+
+
+def test_the_same_time_is_equally_high(made):
     pen = made.Pen()
-    for number in (1, 2):
-        pen.handler(events.HANDLER_STARTED, "slow", number)
-        pen.wait(10)
-    pen.handler(events.HANDLER_FINISHED, "slow", 1, outcome="result")
-    pen.wait(10)
-    pen.handler(events.HANDLER_CANCELLED, "slow", 2)
-    pen.handler(events.HANDLER_STARTED, "slow", 3)
-    bars = lay_out(pen.done("x")).bars
-    assert [(bar.depth, bar.end) for bar in bars] == [(0, "finished"), (1, "cancelled"), (0, "")]
-    assert bars[0].bottom < bars[1].bottom
+    for ms in (0, 20, 20, 40, 20):
+        pen.wait(ms)
+        pen.recorder.note("client", "tick")
+    found = lay_out(pen.done("x"), to_scale=True)
+    heights = list(found.y.values())
+    assert [b - a for a, b in pairwise(heights)] == [48, 48, 96, 48]
+    assert (found.waits, found.us_per_px) == ((), 20_000 / 48)
+
+
+def test_what_is_not_to_scale_is_said(made):
+    pen = made.Pen()
+    for ms in (0, 20, 20, 1, 300_000):
+        pen.wait(ms)
+        pen.recorder.note("client", "tick")
+    found = lay_out(pen.done("x"), to_scale=True)
+    assert [wait.text for wait in found.waits] == ["", "5 min, not to scale"]
+    heights = list(found.y.values())
+    stretched, cut = found.waits
+    assert (stretched.top, stretched.bottom) == (heights[2], heights[3])
+    assert (cut.top, cut.bottom) == (heights[3], heights[4])
+
+
+def test_later_is_lower_to_scale_too(recording):
+    found = lay_out(recording, to_scale=True)
+    heights = list(found.y.values())
+    assert heights == sorted(heights)
+    steps = [found.y[step.index] for step in steps_of(recording).all]
+    assert all(b - a >= layout.ROW for a, b in pairwise(steps))
+
+
+def test_a_moment_between_two_events_is_between_them(made):
+    pen = made.Pen()
+    pen.recorder.note("client", "a")
+    pen.wait(100)
+    pen.recorder.note("client", "b")
+    found = lay_out(pen.done("x"), to_scale=True)
+    first, last = found.y.values()
+    assert found.at_time(50_000) == (first + last) // 2
+    assert (found.at_time(-1), found.at_time(10**9)) == (first, last)

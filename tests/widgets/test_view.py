@@ -17,12 +17,12 @@ from mcpsim.widgets import view
 from mcpsim.widgets.view import player_data
 
 STEP_KEYS = {
-    "n", "at_us", "time", "kind", "label", "short", "gist", "from", "to", "y", "what", "rule", "era",
-    "thread", "part", "family",
+    "n", "at_us", "time", "kind", "label", "short", "gist", "from", "to", "y", "scaled", "what", "rule",
+    "era", "thread", "part", "family",
 }  # fmt: skip
 FRAME_KEYS = {
-    "frame", "exchange", "y2", "fate", "took", "arrives", "copy_of", "about", "changed", "json", "fields",
-    "raw", "meta", "compared", "state",
+    "frame", "exchange", "y2", "scaled2", "fate", "took", "arrives", "copy_of", "about", "changed", "json",
+    "fields", "raw", "meta", "compared", "state",
 }  # fmt: skip
 
 
@@ -30,7 +30,8 @@ def test_the_form_of_the_data(recording):
     data = player_data(recording)
     assert set(data) == {
         "title", "transport", "source", "eras", "parties", "steps", "texts", "requests", "memory", "bars",
-        "waits", "height", "left_out", "threads", "findings", "nothing", "states", "held",
+        "waits", "height", "left_out", "threads", "findings", "beside", "breaks", "scaled_height",
+        "us_per_px", "nothing", "states", "held",
     }  # fmt: skip
     for number, step in enumerate(data["steps"], start=1):
         assert step["n"] == number
