@@ -6,15 +6,17 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Final, get_args
 
 from mcpsim.cli.command import Command
-from mcpsim.course import MISBEHAVING, STORIES
+from mcpsim.course import MISBEHAVING, STORIES, bench
 from mcpsim.eras.revisions import ClientEra
 from mcpsim.errors import McpSimError
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
+from mcpsim.simulation.link_text import check_step, is_link_text, write_link
 from mcpsim.transports.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 
@@ -24,7 +26,8 @@ def _declare(parser: argparse.ArgumentParser) -> None:
         "name",
         type=_name,
         metavar="NAME",
-        help="a name from `mcpsim stories`, or from `mcpsim misbehaving`",
+        help="a name from `mcpsim stories`, or from `mcpsim misbehaving`; or a link text, such as "
+        "mcpsim:three-pages?page_size=2#5",
     )
     parser.add_argument(
         "--well", action="store_true", help="of a peer that misbehaves: the same run with one that does not"
@@ -49,6 +52,8 @@ def _declare(parser: argparse.ArgumentParser) -> None:
 
 
 def _name(text: str) -> str:
+    if is_link_text(text):
+        return text
     if text not in STORIES and text not in MISBEHAVING:
         near = get_close_matches(text, [*STORIES, *MISBEHAVING], n=3)
         meant = f"; perhaps {' or '.join(near)}" if near else ""
@@ -97,26 +102,52 @@ def _story(options: argparse.Namespace) -> Run:
     )
 
 
-def _peer(options: argparse.Namespace) -> Run:
-    one = MISBEHAVING[options.name]
+def _given(options: argparse.Namespace) -> str:
+    """The first option that says how to play, or ""."""
     given = {
         "--era": options.era,
         "--transport": options.transport,
         "--seed": options.seed,
         "--fault": options.faults or None,
     }
-    for option, value in given.items():
-        if value is not None:
-            raise McpSimError(
-                f"{one.name} misbehaves in one way, and is played as it is: leave {option} out."
-            )
+    return next((option for option, value in given.items() if value is not None), "")
+
+
+def _linked(options: argparse.Namespace) -> tuple[Run, Callable[[Recording], bytes]]:
+    """The run of a link text, and how it is written: the page opens at its step."""
+    from mcpsim.widgets.steps import steps_of
+
+    option = "--well" if options.well else _given(options)
+    if option:
+        raise McpSimError(f"A link text says how its story is played: leave {option} out.")
+    try:
+        plan = bench(options.name)
+        run = plan.play()
+        step = check_step(plan.step, len(steps_of(run.recording).all))
+    except (LookupError, ValueError) as error:
+        raise McpSimError(str(error.args[0])) from error
+    write = FORMATS[options.format]
+    if write is not _html:
+        return run, write
+    return run, partial(_html, cursor=step, link=write_link(plan.name, plan.knobs, plan.settings))
+
+
+def _peer(options: argparse.Namespace) -> Run:
+    one = MISBEHAVING[options.name]
+    option = _given(options)
+    if option:
+        raise McpSimError(f"{one.name} misbehaves in one way, and is played as it is: leave {option} out.")
     return one.play_well() if options.well else one.play()
 
 
 def _run(options: argparse.Namespace) -> int:
     misbehaves = options.name in MISBEHAVING
-    run = _peer(options) if misbehaves else _story(options)
-    content = FORMATS[options.format](run.recording)
+    write = FORMATS[options.format]
+    if is_link_text(options.name):
+        run, write = _linked(options)
+    else:
+        run = _peer(options) if misbehaves else _story(options)
+    content = write(run.recording)
     try:
         if options.save is not None:
             options.save.write_bytes(content)
@@ -150,11 +181,11 @@ def _audit(recording: Recording) -> bytes:
     return f"{recording.audit()}\n".encode()
 
 
-def _html(recording: Recording) -> bytes:
+def _html(recording: Recording, *, cursor: int = 1, link: str = "") -> bytes:
     # The widgets are slow to import, and only this needs them.
     from mcpsim.widgets import standalone_html
 
-    return standalone_html(recording).encode()
+    return standalone_html(recording, cursor=cursor, link=link).encode()
 
 
 def _svg(recording: Recording) -> bytes:

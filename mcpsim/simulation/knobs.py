@@ -192,12 +192,19 @@ class BenchPlan:
         play: plays the story with a value for each knob, by keyword; a knob that is not named stands at its
             default. An error of the story is in the run's `error`.
         knobs: what can be turned, in the order in which it is shown.
+        settings: where they stand in the beginning, where that is not at their defaults; see
+            `mcpsim.simulation.link_text`.
+        step: the step to show first, from 0 (before the first); None for the first.
+        find: gives the plan of another story, by its name or by a link text; None where there is no other.
     """
 
     name: str
     title: str
     play: Play
     knobs: tuple[Knob, ...]
+    settings: Settings = field(default_factory=dict[str, Setting])
+    step: int | None = None
+    find: Callable[[str], BenchPlan] | None = None
 
     def __repr__(self) -> str:
         return f"<Bench of {self.name!r}: {', '.join(knob.name for knob in self.knobs)}>"

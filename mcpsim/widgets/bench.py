@@ -10,7 +10,8 @@ import traitlets
 
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
-from mcpsim.simulation.knobs import BenchPlan, Knob, Play, Setting, settle
+from mcpsim.simulation.knobs import BenchPlan, Knob, Play, Setting, Settings, settle
+from mcpsim.simulation.link_text import check_step, read_link, write_link
 from mcpsim.widgets import scripts
 from mcpsim.widgets.bench_view import (
     COLUMNS,
@@ -28,8 +29,9 @@ from mcpsim.widgets.bench_view import (
     turned,
 )
 from mcpsim.widgets.player import Player
+from mcpsim.widgets.steps import steps_of
 from mcpsim.widgets.text import one_line
-from mcpsim.widgets.view import MAX_AUDITED, player_data
+from mcpsim.widgets.view import MAX_AUDITED, MAX_STEPS, player_data
 
 
 class Bench(Player):
@@ -44,6 +46,10 @@ class Bench(Player):
             `error`, as `simulate(..., check=False)` does it, so that the player can show how far it came.
         knobs: what can be turned; see `Knob`.
         title: what the bench is about; the title of its first run by default.
+        name: the name of its story, for link texts; "" where it has none that others would know.
+        settings: where the knobs stand in the beginning; at their defaults, where it does not say.
+        step: the step to begin at, from 0 (before the first); None for the first.
+        find: gives the plan of a link text, so that one can be pasted; None where none can.
 
     Attributes:
         settings: where the knobs stand, by name.
@@ -52,18 +58,30 @@ class Bench(Player):
         error: why there is no run for these settings, or "".
 
     Raises:
-        ValueError: two knobs have the same name.
+        ValueError: two knobs have the same name, or there is no such step.
     """
 
     _esm = scripts.script((*scripts.PLAYER, "bench"), "{ initialize, render: renderBench }")
     _css = scripts.style(*scripts.PLAYER_STYLES, "bench")
 
-    # From the browser: {"n": which change of the browser it is, "settings": where the knobs stand}.
+    # From the browser: {"n": which change of the browser it is, "settings": where the knobs stand}, or
+    # "link" in place of "settings": a link text to open.
     asked: Any = traitlets.Dict().tag(sync=True)
-    # To the browser: `n` of what it answers to, `title`, `knobs`, `rows`, `columns`, `status`, `error`.
+    # To the browser: `n` of what it answers to, `title`, `knobs`, `rows`, `columns`, `status`, `error`, and
+    # whether it `opens` link texts.
     shown: Any = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, play: Play, knobs: Sequence[Knob], *, title: str = "") -> None:
+    def __init__(
+        self,
+        play: Play,
+        knobs: Sequence[Knob],
+        *,
+        title: str = "",
+        name: str = "",
+        settings: Settings | None = None,
+        step: int | None = None,
+        find: Callable[[str], BenchPlan] | None = None,
+    ) -> None:
         names = [knob.name for knob in knobs]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
@@ -71,20 +89,33 @@ class Bench(Player):
         self._play = play
         self._knobs = tuple(knobs)
         self._title = title
+        self._story: str = name
+        self._find = find
+        # Why the last link text was not opened, or "".
+        self._refused = ""
         self._rows: list[Row] = []
         self.run: Run | None = None
         self.settings: dict[str, Setting] = {knob.name: knob.default for knob in knobs}
-        self.error = self._try(lambda: settle(self._knobs, {}))
+        self.error = self._try(lambda: settle(self._knobs, settings or {}))
         # The first run before the comm opens: so the browser gets it once.
         super().__init__(self.run.recording if self.run else Recording({"title": title or "Bench"}, ()))
         self._title = one_line(title or str(self.data["title"]), 200)
+        self.cursor = check_step(step, self.steps)
         self._add_row()
         self._show()
 
     @classmethod
     def of(cls, plan: BenchPlan) -> Bench:
         """The bench of a plan, such as `mcpsim.course.bench("three-pages")`."""
-        return cls(plan.play, plan.knobs, title=plan.title)
+        return cls(
+            plan.play,
+            plan.knobs,
+            title=plan.title,
+            name=plan.name,
+            settings=plan.settings,
+            step=plan.step,
+            find=plan.find,
+        )
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -103,10 +134,47 @@ class Bench(Player):
         settled = settle(self._knobs, {**self.settings, **settings})
         self._follow(self._try(lambda: settled))
 
+    def link_text(self) -> str:
+        """The view as one line of text: the story, its knobs and the step; "" where the story has no name.
+
+        `open_link` and `mcpsim.course.bench` give it back. See `mcpsim.simulation.link_text`.
+        """
+        return f"{self.link}#{self.cursor}" if self.link else ""
+
+    def open_link(self, text: str) -> None:
+        """Show what a link text says, also of another story; then the table of runs begins anew.
+
+        Raises:
+            ValueError: it is no link text, its knobs cannot stand so, or there is no such step.
+            LookupError: there is no such story.
+        """
+        if self._find is None:
+            raise ValueError("This bench knows no other stories, and opens no link texts.")
+        read_link(text)
+        plan = self._find(text)
+        run = plan.play(**plan.settings)
+        step = check_step(plan.step, min(MAX_STEPS, len(steps_of(run.recording).all)))
+        with self.hold_sync():
+            if plan.name != self._story:
+                self._play, self._knobs, self._find = plan.play, plan.knobs, plan.find
+                self._story, self._title = plan.name, one_line(plan.title, 200)
+                self._rows = []
+            settled = dict(plan.settings) or settle(self._knobs, {})
+            self._follow(self._try(lambda: settled))
+            self.cursor = step
+
     @traitlets.observe("asked")
     def _on_asked(self, change: Any) -> None:
         # What comes from a browser may be anything, and an error here would be lost: nobody sees it.
-        self._follow(self._try(lambda: settle(self._knobs, dict(change["new"]["settings"]))))
+        asked = change["new"]
+        if isinstance(asked.get("link"), str):
+            try:
+                self.open_link(asked["link"])
+            except Exception as error:
+                self._refused = str(error.args[0]) if isinstance(error, LookupError) else str(error)
+                self._show()
+            return
+        self._follow(self._try(lambda: settle(self._knobs, dict(asked["settings"]))))
 
     def _try(self, settled: Callable[[], dict[str, Setting]]) -> str:
         """Play with these settings. Returns why there is no run, or ""."""
@@ -120,7 +188,7 @@ class Bench(Player):
 
     def _follow(self, error: str) -> None:
         """Let the player and the table follow the run, in one message to the browser."""
-        self.error = error
+        self.error, self._refused = error, ""
         with self.hold_sync():
             if self.run is not None and not error:
                 data = player_data(self.run.recording)
@@ -149,6 +217,12 @@ class Bench(Player):
         before = self._rows[-2] if len(self._rows) > 1 else None
         ended = self.run.error if self.run is not None else None
         told = "" if self.error or ended is None else f"The story ended with an error. {error_text(ended)}"
+        if self._refused:
+            told = f"The link text was not opened. {one_line(self._refused, 400)}"
+        elif self.error:
+            told = f"There is no run for these settings. {self.error}"
+        known = self._find is not None and self._story
+        self.link = write_link(self._story, self._knobs, self.settings) if known else ""
         self.shown = {
             "n": self.asked.get("n", 0),
             "title": self._title,
@@ -156,7 +230,8 @@ class Bench(Player):
             "rows": rows_data(self._rows),
             "columns": [column.heading for column in COLUMNS],
             "status": sentence(self._rows[-1], before) if self._rows and not self.error else "",
-            "error": f"There is no run for these settings. {self.error}" if self.error else told,
+            "error": told,
+            "opens": self._find is not None,
         }
 
     def _knobs_data(self) -> list[dict[str, Any]]:

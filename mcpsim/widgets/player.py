@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import traitlets
 
 from mcpsim.recording import Recording
 from mcpsim.widgets import scripts
 from mcpsim.widgets.base import Picture
+from mcpsim.widgets.exports import View, answer
 from mcpsim.widgets.still import still_of
 from mcpsim.widgets.view import player_data
 
@@ -46,11 +47,20 @@ class Player(Picture):
     speed = traitlets.Float(1.0).tag(sync=True)
     # Whether somebody is on the other side: features that need an answer are offered only then.
     kernel = traitlets.Bool(True, read_only=True).tag(sync=True)
+    # The link text of what is shown, without the step; "" where it is no built-in story on a bench.
+    link = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, recording: Recording, *, cursor: int = 1, speed: float = 1.0) -> None:
         self._recording = recording
         super().__init__(data=player_data(recording), speed=speed)
         self.cursor = cursor
+        # A message and no trait: what is exported can be large, and need not stay.
+        cast("Any", self).on_msg(self._on_message)
+
+    def _on_message(self, _: Any, content: object, buffers: object) -> None:
+        answered = answer(content, View(self._recording, int(self.cursor), str(self.link)))
+        if answered is not None:
+            cast("Any", self).send(answered)
 
     @property
     def recording(self) -> Recording:

@@ -12,9 +12,11 @@ from typing import Final
 #: What every widget draws with.
 COMMON: Final = ("dom", "shapes")
 #: The styles of the player and of its features.
-PLAYER_STYLES: Final = ("player", "menu")
+PLAYER_STYLES: Final = ("player", "panes", "menu")
+#: What a player can do beyond stepping, each in a file of its own.
+FEATURES: Final = ("share", "export", "menu")
 #: The player: features.js names what is in the files before it.
-PLAYER: Final = (*COMMON, "clock", "diagram", "panes", "table", "menu", "features", "player")
+PLAYER: Final = (*COMMON, "clock", "diagram", "panes", "table", *FEATURES, "features", "player")
 
 
 def part(name: str) -> str:

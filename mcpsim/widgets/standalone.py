@@ -25,16 +25,18 @@ body { margin: 0; padding: 12px; background: #ffffff; }
 """
 
 
-def standalone_html(recording: Recording, *, cursor: int = 1) -> str:
+def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "") -> str:
     """One HTML page that plays the recording.
 
     The page forbids itself every connection, and every script and style but its own, by their digests.
 
     Args:
         cursor: the step to open at, from 1; 0 is before the first.
+        link: its link text without the step, for others to open it on a bench; "" where there is none.
     """
     data = player_data(recording)
     start = max(0, min(cursor, len(data["steps"])))
+    values = {"data": data, "cursor": start, "link": link}
     script = scripts.script((*scripts.PLAYER, "standalone"))
     style = scripts.style(*scripts.PLAYER_STYLES) + _PAGE_STYLE
     policy = (
@@ -49,7 +51,7 @@ def standalone_html(recording: Recording, *, cursor: int = 1) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         '<main id="mcpsim-player"></main>\n'
-        f'<script type="application/json" id="mcpsim-data">{json_in_html({"data": data, "cursor": start})}'
+        f'<script type="application/json" id="mcpsim-data">{json_in_html(values)}'
         f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
     )
 

@@ -24,7 +24,7 @@ from tests.browser import test_lab as in_lab
 # The fixture: JupyterLab, from an installed wheel.
 laboratory = in_lab.lab
 
-SYNCED = ("data", "cursor", "playing", "speed", "asked", "shown")
+SYNCED = ("data", "cursor", "playing", "speed", "asked", "shown", "link")
 GLUE = """
 const values = JSON.parse(document.getElementById("state").textContent);
 const listeners = new Map();

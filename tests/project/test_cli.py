@@ -15,7 +15,7 @@ import pytest
 
 from mcpsim import Recording
 from mcpsim.cli import COMMANDS, SERVERS, TRANSPORTS, main
-from mcpsim.course import MISBEHAVING, STORIES
+from mcpsim.course import MISBEHAVING, STORIES, bench
 from mcpsim.course.misbehaving import TOPICS
 from mcpsim.live import record
 from mcpsim.workbook.lab import lab_arguments
@@ -218,6 +218,37 @@ def test_run_saves_in_each_format(tmp_path: Path, format: str, begins: str, hold
     text = file.read_text(encoding="utf-8")
     assert text.startswith(begins)
     assert holds in text
+
+
+LINK = "mcpsim:three-pages?page_size=2&fault=delay&message=2%20resources/list#3"
+
+
+def test_run_plays_a_link_text(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["run", LINK]) == 0
+    told = capfd.readouterr().out
+    assert told == f"{bench(LINK).play().transcript()}\n"
+    assert told.count("resources/list #") == 4
+    page = tmp_path / "page.html"
+    assert main(["run", LINK, "--format", "html", "--save", str(page)]) == 0
+    link = json.dumps(LINK.partition("#")[0]).replace("&", "\\u0026")
+    assert f'"cursor":3,"link":{link}' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([LINK, "--era", "legacy"], "leave --era out."),
+        ([LINK, "--well"], "leave --well out."),
+        ([f"{LINK}00"], "The link text says step 300"),
+        (["mcpsim:no-such-story#1"], "There is no story 'no-such-story'."),
+        (["mcpsim:three-pages?page_size=99"], "Page size is a whole number from 1 to 10"),
+    ],
+)
+def test_a_link_text_that_cannot_be_played(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *arguments]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_run_takes_faults_and_says_how_the_story_ended(capfd: pytest.CaptureFixture[str]) -> None:

@@ -248,7 +248,7 @@ def test_one_message_goes_to_the_browser_for_a_change(widget: Bench, monkeypatch
     sent = messages_to_the_browser(widget, monkeypatch)
     widget.set_state({"asked": {"n": 1, "settings": {"cache": False}}})
     (update,) = [message for message in sent if message["method"] == "update"]
-    assert {"data", "shown"} <= set(update["state"]) <= {"data", "shown", "cursor", "playing"}
+    assert {"data", "shown"} <= set(update["state"]) <= {"data", "shown", "cursor", "playing", "link"}
     assert update["state"]["shown"]["n"] == 1
     assert [row["number"] for row in update["state"]["shown"]["rows"]] == [2, 1]
 

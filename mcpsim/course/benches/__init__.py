@@ -2,13 +2,15 @@
 
 bench("fresh-then-stale")           # in a notebook: knobs, a player that follows, and the last runs
 bench("fresh-then-stale").play(ttl_ms=5_000)        # one run, as of `simulate`
+bench("mcpsim:fresh-then-stale?ttl_ms=5000#4")      # the same bench as somebody else saw it
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from mcpsim.course.benches.peers import NO_FAULT, eras_part, faults_part, messages_of, transport_part
@@ -36,6 +38,7 @@ from mcpsim.course.benches.users import (
 from mcpsim.course.stories import STORIES, Story
 from mcpsim.recording.run import Run
 from mcpsim.simulation.knobs import BenchPlan, Setting, Settings, Values, settle
+from mcpsim.simulation.link_text import is_link_text, read_link, settings_of
 
 #: How many runs a bench keeps, so that looking at one again takes no time.
 _KEPT: Final = 16
@@ -106,11 +109,18 @@ def bench(name: str) -> BenchPlan:
     Its `play` gives a run for any setting of the knobs: `bench("three-pages").play(page_size=2)`.
 
     Args:
-        name: as `mcpsim stories` lists it.
+        name: as `mcpsim stories` lists it; or a link text, such as "mcpsim:three-pages?page_size=2#5": then
+            the knobs stand as it says, and it begins at that step.
 
     Raises:
         LookupError: there is no such story; the text names similar ones.
+        ValueError: the link text is none, or its knobs cannot stand so.
     """
+    if is_link_text(name):
+        link = read_link(name)
+        plan = bench(link.story)
+        settings = settings_of(link, plan.knobs)
+        return replace(plan, play=partial(plan.play, **settings), settings=settings, step=link.step)
     if name not in STORIES:
         near = get_close_matches(name, STORIES, n=3)
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -137,7 +147,7 @@ def bench(name: str) -> BenchPlan:
             settings["message"] = ""
         return kept(_key(settings))
 
-    return BenchPlan(name, story.what.rstrip("."), play, knobs)
+    return BenchPlan(name, story.what.rstrip("."), play, knobs, find=bench)
 
 
 def _peers(story: Story) -> Part:

@@ -33,6 +33,8 @@ class BenchView {
     this.runs = html("div", { class: "mcpsim-ui mcpsim-runs" });
     this.root.append(this.knobs, player, this.runs);
     el.replaceChildren(this.root);
+    // Space, arrows and digits belong to the control that has the focus, and to nobody above it.
+    this.knobs.addEventListener("keydown", (event) => event.stopPropagation());
     this.buildKnobs();
     this.view = new FollowingView(model, player);
     const follow = () => this.show();
@@ -59,8 +61,12 @@ class BenchView {
   // ------------------------------------------------------------------------------------- asking
 
   ask(settings) {
+    this.send({ settings });
+  }
+
+  send(wanted) {
     const asked = this.model.get("asked");
-    this.model.set("asked", { n: (asked.n || 0) + 1, settings });
+    this.model.set("asked", { n: (asked.n || 0) + 1, ...wanted });
     this.model.save_changes();
   }
 
@@ -72,7 +78,7 @@ class BenchView {
   settings() {
     const found = {};
     for (const knob of this.shown.knobs) found[knob.name] = knob.value;
-    return this.waiting ? { ...found, ...this.model.get("asked").settings } : found;
+    return this.waiting ? { ...found, ...(this.model.get("asked").settings || {}) } : found;
   }
 
   turn(name, value) {
@@ -83,6 +89,7 @@ class BenchView {
 
   buildKnobs() {
     const groups = new Map();
+    this.controls.clear();
     for (const knob of this.shown.knobs) {
       if (!groups.has(knob.group)) groups.set(knob.group, []);
       groups.get(knob.group).push(this.buildKnob(knob));
@@ -101,14 +108,27 @@ class BenchView {
         { class: "mcpsim-header" },
         html("strong", { class: "mcpsim-title" }, "Bench"),
         html("span", { class: "mcpsim-quiet" }, "Turn a knob, and the story is played again."),
-        html("span", { class: "mcpsim-tools" }, reset),
+        html("span", { class: "mcpsim-tools" }, ...(this.shown.opens ? this.buildPaste() : []), reset),
       ),
       html("div", { class: "mcpsim-sets" }, ...sets),
       this.status,
       this.error,
     );
-    // Space, arrows and digits belong to the control that has the focus, and to nobody above it.
-    this.knobs.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+
+  // Where the link text of somebody else is pasted.
+  buildPaste() {
+    const typed = this.paste ? this.paste.value : "";
+    this.paste = html("input", { type: "text", placeholder: "Paste a link text", "aria-label": "Link text to open" });
+    this.paste.setAttribute("spellcheck", "false");
+    this.paste.value = typed;
+    const form = html("form", { class: "mcpsim-paste" }, this.paste, html("button", { type: "submit" }, "Open"));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.paste.value.trim()) this.send({ link: this.paste.value });
+      else this.paste.focus();
+    });
+    return [form];
   }
 
   buildKnob(knob) {
@@ -160,6 +180,7 @@ class BenchView {
   show() {
     const shown = this.shown;
     this.root.setAttribute("aria-label", `Bench: ${shown.title}`);
+    this.follow(shown);
     // A later change of the same user is under way: its answer will come, and this one is old.
     if (!this.waiting) for (const knob of shown.knobs) this.showKnob(knob);
     this.status.textContent = shown.status;
@@ -167,6 +188,18 @@ class BenchView {
     this.error.hidden = !shown.error;
     this.showRuns(shown);
     this.showWaiting();
+  }
+
+  // A link text may have brought another story, with other knobs.
+  follow(shown) {
+    const kinds = shown.knobs.map((knob) => `${knob.name} ${knob.kind}`).join();
+    if (kinds === this.kinds && shown.title === this.title) return;
+    const known = this.kinds !== undefined;
+    [this.kinds, this.title] = [kinds, shown.title];
+    if (!known) return;
+    const pasting = this.knobs.contains(document.activeElement) && Boolean(this.paste);
+    this.buildKnobs();
+    if (pasting) this.paste.focus({ preventScroll: true });
   }
 
   // A run takes a moment. Where it takes longer, the kernel is busy or gone, and the style says so.

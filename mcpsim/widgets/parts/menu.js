@@ -5,6 +5,7 @@
 class Menu {
   constructor(view) {
     this.view = view;
+    view.say = (...nodes) => this.say(...nodes);
     this.open = false;
     this.id = `mcpsim-menu-${Math.random().toString(36).slice(2)}`;
     // A click anywhere else closes it; so does leaving it with Tab.
