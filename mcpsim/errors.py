@@ -186,6 +186,10 @@ class RequestTimeout(McpSimError):
     """No answer within the time that the caller allowed. The request was cancelled."""
 
 
+class RequestStopped(McpSimError):
+    """Somebody outside of whoever waits for the answer cancelled the request, as a user who presses Stop."""
+
+
 class NegotiationFailed(McpSimError):
     """Client and server have no protocol version in common, or the server's era is not the client's."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, cast
 
@@ -60,6 +61,33 @@ class Unanswerable(ProtocolError):
     """A question that a server should not have put to this client, as the error that a legacy one gets."""
 
 
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What a user or a host answers in place of what its callback says.
+
+    Attributes:
+        action: "accept", "decline" or "cancel"; of sampling only the first two.
+        content: what the form is filled in with, or what the model writes (a text or a result); for "accept".
+    """
+
+    action: str
+    content: Any = None
+
+    def given(self, method: str) -> Any:
+        """It, as a callback for this question would return it.
+
+        Raises:
+            InputDeclined: the user does not want a model to write.
+        """
+        if method == ELICIT:
+            if self.action != "accept":
+                return self.action
+            return {} if self.content is None else self.content
+        if self.action != "accept":
+            raise InputDeclined("The user does not want a model to write.")
+        return self.content
+
+
 class Answerer:
     """Answers a server's questions for one connection.
 
@@ -104,6 +132,8 @@ class Answerer:
         self._model = model
         self._scribe = scribe
         self._visits: set[str] = set()
+        self._asked = 0
+        self._instead: dict[int, Instead] = {}
         if roots is not None and not callable(roots):
             _roots_result(roots)
 
@@ -195,12 +225,22 @@ class Answerer:
                 ) from error
         return responses
 
+    def answer_instead(self, nth: int, answer: Instead) -> None:
+        """Give another answer to one question than the callback gives.
+
+        Args:
+            nth: which of the calls of the callbacks of this connection, from 1.
+        """
+        self._instead[nth] = answer
+
     async def _put(self, method: str, id: RequestId, callback: Callable[..., Any], *arguments: Any) -> Any:
         """Ask whoever the callback stands for, and write down what came of it."""
         scribe = self._scribe()
+        self._asked += 1
+        instead = self._instead.get(self._asked)
         scribe.started(method, id)
         try:
-            answer = await _called(callback, *arguments)
+            answer = await _answered(callback, arguments, method, instead)
         except anyio.get_cancelled_exc_class():
             scribe.cancelled(method, id, 0)
             raise
@@ -468,6 +508,19 @@ def _first_fault(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, fault["loc"]))
     return f"{where}: {fault['msg']}" if where else str(fault["msg"])
+
+
+async def _answered(
+    callback: Callable[..., Any], arguments: tuple[Any, ...], method: str, instead: Instead | None
+) -> Any:
+    # The callback runs all the same: how long it takes, and what else it does, is part of the story.
+    try:
+        answer = await _called(callback, *arguments)
+    except InputDeclined:
+        if instead is None:
+            raise
+        answer = None
+    return answer if instead is None else instead.given(method)
 
 
 async def _called(callback: Callable[..., Any], *arguments: Any) -> Any:

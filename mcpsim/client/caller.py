@@ -14,7 +14,14 @@ from mcpsim.client.patience import Patience
 from mcpsim.client.wire import CLOSE_TIMEOUT_S, Answer, OnProgress, Pending, Reply, Wire
 from mcpsim.eras import modern
 from mcpsim.eras.revisions import VERSION_HEADER_REVISIONS, Era
-from mcpsim.errors import ConnectionClosed, MalformedMessage, McpSimError, ProtocolError, RequestTimeout
+from mcpsim.errors import (
+    ConnectionClosed,
+    MalformedMessage,
+    McpSimError,
+    ProtocolError,
+    RequestStopped,
+    RequestTimeout,
+)
 from mcpsim.messages import (
     Batch,
     ErrorResponse,
@@ -124,19 +131,25 @@ class Caller:
         token = self._token(id, meta) if follows else None
         request = Request(id, method, self._params(params, token, meta))
         pending = Pending((id,), token, on_progress)
+        if method != "initialize":
+            # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements
+            pending.stop = pending.done.give_up
         patience = self._patience(timeout_s, reset_on_progress)
         self._inbox.expect(pending)
         try:
             data = write_message(request)
             if reset_on_progress or not await self._exchange_now(wire, request, data, pending, patience):
                 with anyio.move_on_after(patience.first_s) as scope:
+                    if pending.stop is not None:
+                        pending.stop = scope.cancel
                     if reset_on_progress:
                         pending.on_progress = patience.renewing(scope, on_progress)
                     try:
                         await wire.request(data, self._headers(request, headers), pending)
                     except anyio.get_cancelled_exc_class():
                         if pending.answer is None:
-                            await self._abandon(wire, request, timed_out=scope.cancel_called)
+                            timed_out = scope.cancel_called and not pending.stopped
+                            await self._abandon(wire, request, timed_out=timed_out)
                         raise
         finally:
             self._inbox.forget(pending)
@@ -167,7 +180,25 @@ class Caller:
                 await self._abandon(wire, request, timed_out=done.expired)
             raise
         if done.expired and pending.answer is None:
-            await self._abandon(wire, request, timed_out=True)
+            await self._abandon(wire, request, timed_out=not pending.stopped)
+        return True
+
+    def stop(self, id: RequestId) -> bool:
+        """Cancel a request in flight from outside, as a host does where its user presses Stop.
+
+        The server is told in the way of the transport, and whoever waits for the answer gets
+        `RequestStopped`. To be called where the connection's tasks run.
+
+        Returns:
+            Whether there was such a request, and it can be cancelled: `initialize` can not.
+
+        https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation
+        """
+        pending = self._inbox.waiting_for(id)
+        if pending is None or pending.stop is None:
+            return False
+        pending.stopped = True
+        pending.stop()
         return True
 
     def _patience(self, timeout_s: float | None, renewed: bool) -> Patience:
@@ -190,6 +221,8 @@ class Caller:
         if answer is None:
             if pending.failure is not None:
                 raise pending.failure
+            if pending.stopped:
+                raise RequestStopped(f"{request.method} #{request.id} was stopped; it was cancelled.")
             raise RequestTimeout(
                 f"No answer to {request.method} #{request.id} within {patience}"
                 + ("." if request.method == "initialize" else "; it was cancelled.")

@@ -115,6 +115,10 @@ class Inbox:
         if pending.token is not None:
             self._tokens[pending.token] = _Followed(pending)
 
+    def waiting_for(self, id: RequestId) -> Pending | None:
+        """What waits for the answer to this id, or None."""
+        return next((one for one in reversed(self._pending.get(id, ())) if one.awaits(id)), None)
+
     def follows(self, token: str | int) -> bool:
         """Whether a request in flight carries this progress token."""
         return token in self._tokens

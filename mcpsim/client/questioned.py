@@ -18,6 +18,7 @@ from mcpsim.client.answering import (
     SAMPLE,
     Answerer,
     Callback,
+    Instead,
     Roots,
     drive,
 )
@@ -91,6 +92,10 @@ class Questioned(Requester):
         self._stopped = False
         self.given_capabilities = dict(capabilities)
         super().__init__(info, {**self._answerer.capabilities, **capabilities}, **more)
+
+    def answer_instead(self, nth: int, answer: Instead) -> None:
+        """Give another answer to one question than the callback does: see `Answerer.answer_instead`."""
+        self._answerer.answer_instead(nth, answer)
 
     def _current_roots(self) -> Any:
         return self.roots() if callable(self.roots) else self.roots

@@ -45,6 +45,8 @@ class Pending:
         failure: why there will be no answer, such as a closed connection.
         arrived: for raw bytes, everything that came back; None for a request.
         status, headers: for raw bytes on HTTP, the head of the response.
+        stop: ends the wait from outside; None where it can not be.
+        stopped: whether somebody did so.
     """
 
     ids: tuple[RequestId, ...] = ()
@@ -56,6 +58,8 @@ class Pending:
     arrived: list[Arrived] | None = None
     status: int | None = None
     headers: Headers = NO_HEADERS
+    stop: Callable[[], None] | None = None
+    stopped: bool = False
 
     @property
     def answer(self) -> Answer | None:

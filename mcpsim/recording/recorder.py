@@ -36,6 +36,16 @@ class Recorder:
         self._rows.clear()
         return self._events
 
+    @property
+    def count(self) -> int:
+        """How many events there are so far."""
+        return len(self._events) + len(self._rows)
+
+    @property
+    def next_frame(self) -> int:
+        """The number that the next frame gets."""
+        return self._frames + 1
+
     def new_connection(self) -> int:
         """The number of the next connection, from 1."""
         self._connections += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from mcpsim.recording.recording import Recording
@@ -23,12 +23,15 @@ class Run:
         error: what the story raised, where the caller asked not to have it raised; otherwise None.
         unused_faults: the faults that changed nothing, because their message never came or had nothing in it
             to change.
+        again: how it is played again, for `mcpsim.simulation.branch`; None where it cannot be, as where the
+            peers were real processes.
     """
 
     recording: Recording
     value: Any = None
     error: Exception | None = None
     unused_faults: tuple[Any, ...] = ()
+    again: Any = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         ended = f"raised {type(self.error).__name__}" if self.error is not None else "finished"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, cast
 
 import anyio
@@ -22,11 +24,12 @@ from mcpsim.recording import Recorder, Recording
 from mcpsim.recording.events import NOTE, Event
 from mcpsim.recording.run import Run, single, title_of, value_of
 from mcpsim.server.server import Server
+from mcpsim.simulation.interventions import Answer, Intervention, Stop
 from mcpsim.simulation.loop import STEP_BUDGET, VirtualTimeLoop
 from mcpsim.simulation.tokens import SeededTokens
 from mcpsim.simulation.watchdog import LIMIT_S
 from mcpsim.simulation.world import CLIENT_LANE, SERVER_LANE, Cast, Host, World
-from mcpsim.transports.faults import Fault, FaultPlan
+from mcpsim.transports.faults import Crash, Fault, FaultPlan
 from mcpsim.transports.link import Stdio, StreamableHttp, Wiring
 from mcpsim.transports.twists import MakeTwist
 
@@ -145,10 +148,46 @@ def _kind(thing: object) -> str:
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.40}"
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How a run is played again.
+
+    Attributes:
+        arguments: what `Simulation` was told.
+        peers: makes the server and the clients anew, as `server` and `client` of these arguments; None where
+            the same objects play again, with whatever they keep between runs.
+    """
+
+    arguments: Mapping[str, Any]
+    peers: Callable[[], Mapping[str, Any]] | None = None
+
+    def simulation(
+        self, faults: Sequence[Fault] = (), interventions: Sequence[Intervention] = ()
+    ) -> Simulation:
+        """The same once more, with what else goes wrong and what people do differently.
+
+        Where one of these faults and one of the first run are about the same message, it is the new one that
+        happens.
+        """
+        told = dict(self.arguments)
+        if self.peers is not None:
+            told |= self.peers()
+        told["faults"] = (*faults, *told["faults"])
+        told["interventions"] = (*told["interventions"], *interventions)
+        simulation = Simulation(told.pop("story"), **told)
+        if self.peers is not None:
+            simulation.again = replace(simulation.again, peers=self.peers)
+        return simulation
+
+
 class Simulation:
-    """A run that can be taken step by step, from separate synchronous calls. Arguments as of `simulate`.
+    """A run that can be taken step by step, from separate synchronous calls. Arguments as of `simulate`, and
+    `interventions`: what people do that the story does not say.
 
     Whoever does not run it to its end calls `close()`, or uses it in a `with` block.
+
+    Attributes:
+        again: how it is played again.
     """
 
     def __init__(
@@ -169,7 +208,28 @@ class Simulation:
         step_budget: int = STEP_BUDGET,
         step_limit_s: float = LIMIT_S,
         event_limit: int = EVENT_LIMIT,
+        interventions: Sequence[Intervention] = (),
     ) -> None:
+        self.again = Replay(
+            {
+                "story": story,
+                "server": server,
+                "client": client,
+                "transport": transport,
+                "gateway": gateway,
+                "replicas": replicas,
+                "era": era,
+                "seed": seed,
+                "faults": tuple(faults),
+                "twist": twist,
+                "connect": connect,
+                "title": title,
+                "step_budget": step_budget,
+                "step_limit_s": step_limit_s,
+                "event_limit": event_limit,
+                "interventions": tuple(interventions),
+            }
+        )
         if client is not None and era is not None:
             raise ValueError("Say the era in the client's description: Client(era=...).")
         _check_story(story)
@@ -214,6 +274,11 @@ class Simulation:
             **self._cast.describe(),
             "source": "simulation",
         }
+        if interventions:
+            self._header["interventions"] = [one.describe() for one in interventions]
+        self._answers = tuple(one for one in interventions if isinstance(one, Answer))
+        self._to_come = deque(self._timed(interventions))
+        self._world: World | None = None
         self._main: asyncio.Task[Any] | None = None
         self._told: _Told | None = None
         self._run: Run | None = None
@@ -281,7 +346,7 @@ class Simulation:
     def _drive(self, done: Callable[[], bool], *, stepwise: bool = False) -> None:
         main = self._started()
         try:
-            self._loop.run_until(done, stepwise=stepwise)
+            self._run_to(done, stepwise=stepwise)
         except Deadlock as error:
             if self._told is None:
                 self._end(error=error)
@@ -300,6 +365,37 @@ class Simulation:
             if main.done():
                 self._conclude(_error_of(main))
 
+    def _timed(self, interventions: Sequence[Intervention]) -> list[tuple[int, Callable[[], object]]]:
+        """What happens as soon as there are so many events, in order."""
+        found: list[tuple[int, Callable[[], object]]] = [
+            (crash.after_events, partial(self._let_die, crash))
+            for crash in self._plan.crashes
+            if crash.after_events is not None
+        ]
+        stops = [one for one in interventions if isinstance(one, Stop)]
+        found += [(stop.after_events, partial(self._stop, stop)) for stop in stops]
+        return sorted(found, key=lambda one: one[0])
+
+    def _run_to(self, done: Callable[[], bool], *, stepwise: bool) -> None:
+        recorder = self._recorder
+        while self._to_come:
+            count, act = self._to_come[0]
+            self._loop.run_until(partial(_either, done, recorder, count), stepwise=True)
+            if recorder.count < count:
+                return
+            self._to_come.popleft()
+            # After what is ready now: it belongs to the moment of the last event.
+            self._loop.call_soon(act)
+        self._loop.run_until(done, stepwise=stepwise)
+
+    def _let_die(self, crash: Crash) -> None:
+        if self._world is not None:
+            self._world.die(crash)
+
+    def _stop(self, stop: Stop) -> None:
+        if self._world is not None:
+            self._world.stop(stop.connection, stop.id)
+
     def _conclude(self, error: BaseException | None) -> None:
         told = self._told
         if error is None and told is not None:
@@ -314,7 +410,9 @@ class Simulation:
         # The recording first: what is cancelled now is not part of the story.
         self._note_unasked_errors()
         recording = self._recorder.recording(self._header)
-        run = self._run = Run(recording, value=value, error=error, unused_faults=self._plan.unused())
+        run = self._run = Run(
+            recording, value=value, error=error, unused_faults=self._plan.unused(), again=self.again
+        )
         at_us = self._loop.now_us
         stubborn = self._loop.cancel_all()
         if stubborn:
@@ -344,7 +442,8 @@ class Simulation:
     async def _play(self) -> None:
         with ExitStack() as at_the_end:
             async with anyio.create_task_group() as tasks:
-                world = World(self._cast, self._wiring, SeededTokens(self._seed), tasks)
+                world = World(self._cast, self._wiring, SeededTokens(self._seed), tasks, self._answers)
+                self._world = world
                 at_the_end.callback(world.close)
                 world.start()
                 async with AsyncExitStack() as stack:
@@ -379,6 +478,10 @@ class Simulation:
         if parameter is None or parameter.kind is not parameter.KEYWORD_ONLY:
             return {}
         return {"host": Host(world, self._clients, connect=self._connect)}
+
+
+def _either(done: Callable[[], bool], recorder: Recorder, count: int) -> bool:
+    return recorder.count >= count or done()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,12 @@ from mcpsim.client.stdio import StdioWire
 from mcpsim.client.wire import Wire
 from mcpsim.gateway.gateway import Gateway
 from mcpsim.gateway.serving import GatewayServing
+from mcpsim.messages import RequestId
 from mcpsim.recording import Scribe
 from mcpsim.server.server import Server
 from mcpsim.server.stdio import StdioServing
 from mcpsim.simulation.endpoints import GatewayEndpoint, ServerEndpoint
+from mcpsim.simulation.interventions import Answer
 from mcpsim.simulation.process import Endpoint, HttpProcess, Line, Process, StdioProcess
 from mcpsim.simulation.tokens import SeededTokens
 from mcpsim.transports.faults import Crash
@@ -103,17 +105,20 @@ class World:
 
     Attributes:
         tasks: where they run.
+        answers: what users and hosts answer in place of what the clients' callbacks say.
     """
 
     cast: Cast
     wiring: Wiring
     tokens: SeededTokens
     tasks: TaskGroup
+    answers: tuple[Answer, ...] = ()
     _servers: dict[str, HttpProcess] = field(default_factory=dict[str, HttpProcess])
     _gateway: HttpProcess | None = None
     _pipes: list[StdioProcess] = field(default_factory=list[StdioProcess])
     _clients: list[Line] = field(default_factory=list[Line])
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict[tuple[str, str], Line])
+    _attached: dict[int, Client] = field(default_factory=dict[int, Client])
 
     def start(self) -> None:
         """Start what is there before any client comes, and prepare the deaths whose time is known."""
@@ -132,6 +137,23 @@ class World:
 
     def wire(self, lane: str, client: Client) -> tuple[Wire, Scribe]:
         """A new connection of a client, and its pen. On stdio this starts a process."""
+        wire, scribe = self._wire(lane, client)
+        self._attached[scribe.connection] = client
+        for one in self.answers:
+            if one.connection == scribe.connection:
+                client.answer_instead(one.nth, one.answer)
+        return wire, scribe
+
+    def stop(self, connection: int, id: RequestId) -> bool:
+        """Press Stop: cancel a request of a client; whether it was in flight and can be cancelled."""
+        client = self._attached.get(connection)
+        return client is not None and client.stop(id)
+
+    def die(self, crash: Crash) -> None:
+        """Let a process die of a fault, here and now."""
+        self._die(crash)
+
+    def _wire(self, lane: str, client: Client) -> tuple[Wire, Scribe]:
         process = self._gateway or next(iter(self._servers.values()), None)
         if process is not None:
             line = Line(self.wiring, lane, process, self.tasks)

@@ -5,6 +5,9 @@ method, "result of tools/call" its answer, good or bad, "*" anything that travel
 without a body. A batch is hit by the name of each of its members. The `nth` such message on the link is hit,
 counted from 1, requests and answers of all clients together. Behind a gateway the same message travels a
 second time; that is another hop, and is counted by itself.
+
+Where a run is known, as when it is played again with one change, a fault can also name one frame of it by its
+number: `Drop(frame=7)`.
 """
 
 from __future__ import annotations
@@ -40,30 +43,46 @@ class Fault:
     """The base of all faults.
 
     Attributes:
-        message: which messages: a method, "result of " and a method, or "*".
+        message: which messages: a method, "result of " and a method, or "*"; "" with `frame`.
         nth: which one of them, from 1.
         hop: where: "gateway-server" for the way between a gateway and the servers; "client-gateway", or "",
             for the way at the clients, which without a gateway is the only one.
+        frame: the number of the one frame that is meant, as a recording of the run has it; 0 where `message`
+            says it.
 
     Raises:
-        ValueError: `nth` or a time is not a number that makes sense, or there is no such hop; the text says
-            which.
+        ValueError: `nth` or a time is not a number that makes sense, there is no such hop, or there is not
+            exactly one of a message and a frame; the text says which.
     """
 
-    message: str
+    message: str = ""
     nth: int = field(default=1, kw_only=True)
     hop: str = field(default="", kw_only=True)
+    frame: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
+        self._check_aim()
         if self.nth < 1:
             raise ValueError(f"nth counts from 1; {self.nth} is no such number.")
         if self.hop not in HOPS:
             raise ValueError(f"hop is {CLIENT_HOP!r} or {SERVER_HOP!r}, not {self.hop!r}.")
 
+    def _check_aim(self) -> None:
+        name = type(self).__name__
+        if bool(self.message) == bool(self.frame) or self.frame < 0:
+            raise ValueError(
+                f"A fault names either a message or a frame: {name}('tools/call'), {name}(frame=7)."
+            )
+        if self.frame and (self.nth != 1 or self.hop):
+            raise ValueError("nth and hop are about a message by its name; a frame is one alone.")
+
     def describe(self) -> dict[str, Any]:
         """The fault as plain JSON values, for a recording's header."""
+        name = type(self).__name__.lower()
+        if self.frame:
+            return {"fault": name, "frame": self.frame}
         hop = {"hop": self.hop} if self.hop else {}
-        return {"fault": type(self).__name__.lower(), "message": self.message, "nth": self.nth, **hop}
+        return {"fault": name, "message": self.message, "nth": self.nth, **hop}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +166,8 @@ class Cut(Fault):
 class Change(Fault):
     """The message arrives with other bytes: every `old` in it is replaced by `new`.
 
+    This is of the way. Where the sender itself shall send something else, there is `Edit`.
+
     Attributes:
         message, nth, hop: as for `Drop`.
     """
@@ -165,49 +186,85 @@ class Change(Fault):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit(Fault):
+    """The sender sends something else in place of one frame, and does not know it.
+
+    The recording shows it as sent: for everybody but the sender's own code it is what that peer said.
+
+    Attributes:
+        frame: the number of the frame.
+        data: the JSON text that is sent, or any other bytes, without the framing of the transport.
+        fit_headers: whether the headers of a modern HTTP request repeat the new body, as they should.
+            Otherwise they stay, and say what the sender meant to send.
+
+    Raises:
+        ValueError: no frame is named.
+    """
+
+    data: bytes = field(default=b"", kw_only=True)
+    fit_headers: bool = field(default=True, kw_only=True)
+
+    def _check_aim(self) -> None:
+        if self.frame < 1 or self.message:
+            raise ValueError("Edit takes the place of one frame: Edit(frame=7, data=b'...').")
+
+    def describe(self) -> dict[str, Any]:
+        headers = {} if self.fit_headers else {"fit_headers": False}
+        return {**Fault.describe(self), "data": self.data.decode("utf-8", "replace"), **headers}
+
+
+@dataclass(frozen=True, slots=True)
 class Crash(Fault):
     """A server process dies: its connections break, what it is at work on is lost, and what it remembers
     (sessions, subscriptions) is forgotten. What handlers keep outside of it, as in a database, is not.
 
     It dies when a message reaches it or leaves it, or at a time: `Crash("tools/call")`, `Crash(at_ms=300)`.
+    Where the run is known, it can die as soon as so many events have happened: `Crash(after_events=12)`.
 
     Attributes:
         message: which messages, as they arrive at the process or as it sends them; "" with `at_ms`.
         nth: which one of them, counted by what arrives at and leaves all server processes together.
         after_ms: how long after that message it dies, in milliseconds. 0: instead of taking the message in,
             or of sending it.
-        at_ms: when it dies, in milliseconds since the run began; None where a message says it.
+        at_ms: when it dies, in milliseconds since the run began; None where something else says it.
+        after_events: how many events the recording has by then; None where something else says it.
         restart_after_ms: how long after its death it is started again, in milliseconds; None: never.
         process: whose: the lane, such as "server-2" or "gateway"; "" for any server that the message reaches,
             and with `at_ms` for the first one.
 
     Raises:
-        ValueError: a time makes no sense, there is neither a message nor a time, or both.
+        ValueError: a time makes no sense, or there is not exactly one of a message, a time and a number of
+            events.
     """
 
-    message: str = ""
     after_ms: float = field(default=0.0, kw_only=True)
     at_ms: float | None = field(default=None, kw_only=True)
+    after_events: int | None = field(default=None, kw_only=True)
     restart_after_ms: float | None = field(default=None, kw_only=True)
     process: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        if bool(self.message) == (self.at_ms is not None):
-            raise ValueError("A crash has either a message or a time: Crash('tools/call'), Crash(at_ms=300).")
         if self.hop:
             raise ValueError("A crash happens at a process, not on a hop: process='server-2'.")
         _check_time("after_ms", self.after_ms)
         _check_time("at_ms", self.at_ms)
         _check_time("restart_after_ms", self.restart_after_ms)
-        if self.at_ms is not None and (self.after_ms or self.nth != 1):
+        if self.after_events is not None and self.after_events < 0:
+            raise ValueError(f"after_events must be 0 or more, not {self.after_events}.")
+        if not self.message and (self.after_ms or self.nth != 1):
             raise ValueError("after_ms and nth are about a message; with at_ms there is none.")
+
+    def _check_aim(self) -> None:
+        when = (bool(self.message), self.at_ms is not None, self.after_events is not None)
+        if sum(when) != 1 or self.frame:
+            raise ValueError("A crash has either a message or a time: Crash('tools/call'), Crash(at_ms=300).")
 
     def describe(self) -> dict[str, Any]:
         found: dict[str, Any] = {"fault": "crash"}
         if self.message:
             found |= {"message": self.message, "nth": self.nth}
-        for name in ("after_ms", "at_ms", "restart_after_ms", "process"):
+        for name in ("after_ms", "at_ms", "after_events", "restart_after_ms", "process"):
             value = getattr(self, name)
             if value or (value is not None and name not in ("after_ms", "process")):
                 found[name] = value
@@ -230,7 +287,8 @@ class FaultPlan:
     def __init__(self, faults: tuple[Fault, ...], clients: Collection[str] = ()) -> None:
         self._faults = faults
         self._clients = clients
-        self._on_the_way = [index for index, fault in enumerate(faults) if not isinstance(fault, Crash)]
+        self._on_the_way = [n for n, fault in enumerate(faults) if not isinstance(fault, Crash | Edit)]
+        self._edits = {fault.frame: index for index, fault in enumerate(faults) if isinstance(fault, Edit)}
         self._crashes = [(index, fault) for index, fault in enumerate(faults) if isinstance(fault, Crash)]
         self._seen = [0] * len(faults)
         self._used = [False] * len(faults)
@@ -245,11 +303,28 @@ class FaultPlan:
         """The faults that happen at a process."""
         return tuple(crash for _, crash in self._crashes)
 
-    def hit(self, body: bytes, *, sender: str, receiver: str, connection: int) -> Fault | None:
+    @property
+    def edits(self) -> bool:
+        """Whether anything is sent in place of something else."""
+        return bool(self._edits)
+
+    def edit(self, frame: int) -> Edit | None:
+        """What is sent in place of the frame of this number, or None."""
+        index = self._edits.get(frame)
+        if index is None:
+            return None
+        self._used[index] = True
+        fault = self._faults[index]
+        return fault if isinstance(fault, Edit) else None
+
+    def hit(
+        self, body: bytes, *, sender: str, receiver: str, connection: int, frame: int = 0
+    ) -> Fault | None:
         """The fault that this message meets on its way, or None.
 
         Args:
             body: the message's JSON text.
+            frame: the number that the recording gives it.
         """
         names = self._names(body, sender, receiver, connection)
         between = bool(self._clients) and sender not in self._clients and receiver not in self._clients
@@ -257,6 +332,11 @@ class FaultPlan:
         found: Fault | None = None
         for index in self._on_the_way:
             fault = self._faults[index]
+            if fault.frame:
+                if fault.frame == frame and found is None:
+                    found = fault
+                    self._used[index] = True
+                continue
             if fault.hop not in hops or (fault.message != ANY and fault.message not in names):
                 continue
             self._seen[index] += 1

@@ -26,7 +26,7 @@ from mcpsim.recording.recorder import Recorder
 from mcpsim.transports.faults import Change, Cut, Delay, Drop, Duplicate, FaultPlan, Reorder
 from mcpsim.transports.http import EVENT_STREAM_TYPE, Headers, HttpHead, HttpRequest
 from mcpsim.transports.streams import HttpReply, Look
-from mcpsim.transports.twists import Outgoing, Twist, framed, is_streamed, several
+from mcpsim.transports.twists import Outgoing, Twist, fitting, framed, is_streamed, several
 from mcpsim.transports.wakeup import Bell
 
 # How many messages a direction takes in one moment before it makes the sender give control back: a handler
@@ -117,6 +117,7 @@ class Wiring:
         is_quiet: tells whether nobody but who asks has anything to do at this moment.
         twist: changes what peers are about to send, or None.
         latency_us, jitters: of the transport.
+        edits: whether anything is sent in place of something else.
     """
 
     clock: Clock
@@ -129,10 +130,12 @@ class Wiring:
     twist: Twist | None = None
     latency_us: int = field(init=False)
     jitters: bool = field(init=False)
+    edits: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.latency_us = round(self.transport.latency_ms * 1000)
         self.jitters = self.transport.jitter_ms > 0
+        self.edits = self.plan.edits
 
     def travel_us(self, label: str, what: str) -> int:
         """How long something is on its way, in microseconds.
@@ -249,6 +252,8 @@ class Pipe:
         if wiring.twist is not None and not as_it_is:
             self._put_twisted(wiring.twist, data, head)
             return
+        if wiring.edits:
+            data, head = self._edited(data, head)
         frame = wiring.recorder.sent(
             self.sender,
             self.receiver,
@@ -275,6 +280,20 @@ class Pipe:
             self._hand_over(now_us, frame, data, head)
         else:
             self._enqueue(Parcel(due_us, frame, data, head))
+
+    def _edited(
+        self, data: bytes, head: HttpHead | HttpRequest | None
+    ) -> tuple[bytes, HttpHead | HttpRequest | None]:
+        edit = self.wiring.plan.edit(self.wiring.recorder.next_frame)
+        if edit is None:
+            return data, head
+        one = self.outgoing(data, head).with_data(edit.data)
+        message = one.message
+        if edit.fit_headers and isinstance(head, HttpRequest) and message is not None:
+            one = one.with_headers(fitting(one.headers, message))
+        if isinstance(one.head, HttpRequest):
+            one = one.with_head(replace(one.head, body=edit.data))
+        return framed(one, data), one.head
 
     def _put_twisted(self, twist: Twist, data: bytes, head: HttpHead | HttpRequest | None) -> None:
         if head is None:
@@ -321,7 +340,11 @@ class Pipe:
     def _put_with_faults(self, parcel: Parcel) -> None:
         body = self._body(parcel.data, parcel.head)
         fault = self.wiring.plan.hit(
-            body, sender=self.sender, receiver=self.receiver, connection=self.connection
+            body,
+            sender=self.sender,
+            receiver=self.receiver,
+            connection=self.connection,
+            frame=parcel.frame,
         )
         if isinstance(fault, Drop):
             self._drop(parcel)

@@ -128,10 +128,10 @@ class Outgoing:
         one = replace(self.with_message(message), added=True, unframed=False)
         if not isinstance(one.head, HttpRequest):
             return replace(one, head=None)
-        return one.with_headers(_fitting(one.head.headers, message))
+        return one.with_headers(fitting(one.head.headers, message))
 
 
-def _fitting(headers: Headers, message: Mapping[str, Any]) -> Headers:
+def fitting(headers: Headers, message: Mapping[str, Any]) -> Headers:
     """Headers of a modern request, made to repeat another message; those of a legacy one stay."""
     if METHOD_HEADER not in headers:
         return headers

@@ -97,6 +97,11 @@ class Wakeup:
             self._timer.cancel()
             self._timer = None
 
+    def give_up(self) -> None:
+        """Let the limit have passed now."""
+        self.expire_never()
+        self._expire()
+
     def _expire(self) -> None:
         self._timer = None
         if not self.happened:

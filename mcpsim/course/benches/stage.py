@@ -57,17 +57,21 @@ class Stage:
         """Play it. Whatever ends it early is the run's `error`; the recording shows how far it came."""
         simulation = Simulation(
             self.story,
-            server=self.server(),
-            client=self.clients(self.era),
+            **self._peers(),
             transport=self.transport,
             faults=self.faults,
             title=f"{self.what.rstrip('.')} ({self.era})",
             **self.setting,
         )
+        # A server may keep things between runs: whoever plays it again wants one that has not begun.
+        again = replace(simulation.again, peers=self._peers)
         try:
-            return simulation.finish()
+            return replace(simulation.finish(), again=again)
         except SimulationError as error:
-            return Run(simulation.recording, error=error)
+            return Run(simulation.recording, error=error, again=again)
+
+    def _peers(self) -> dict[str, Any]:
+        return {"server": self.server(), "client": self.clients(self.era)}
 
 
 Apply: TypeAlias = Callable[[Stage, Settings], Stage]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from mcpsim.client import Client
@@ -91,10 +92,9 @@ class Story:
             )
         if isinstance(carried, StreamableHttp):
             carried = replace(carried, **self.endpoint)
-        return simulate(
+        run = simulate(
             self.story,
-            server=self.server(),
-            client=self.clients(chosen) if self.clients is not None else Client(era=chosen),
+            **self._peers(chosen),
             transport=carried,
             seed=seed,
             faults=(*self.faults, *faults),
@@ -102,6 +102,14 @@ class Story:
             title=f"{self.what.rstrip('.')} ({chosen})",
             **self.setting,
         )
+        # A server may keep things between runs: whoever plays it again wants one that has not begun.
+        return replace(run, again=replace(run.again, peers=partial(self._peers, chosen)))
+
+    def _peers(self, era: ClientEra) -> dict[str, Any]:
+        return {
+            "server": self.server(),
+            "client": self.clients(era) if self.clients is not None else Client(era=era),
+        }
 
 
 def told(
