@@ -54,6 +54,7 @@ TRANSPORTS: Final[Mapping[str, Callable[[], Stdio | StreamableHttp]]] = {
     "stdio": Stdio,
     "http": StreamableHttp,
 }
+TRANSPORT_NAMES: Final[Mapping[str, str]] = {"stdio": "stdio", "http": "Streamable HTTP"}
 
 
 class MessageLab(Acting):
@@ -248,12 +249,12 @@ class MessageLab(Acting):
 
     def still_text(self) -> str:
         """The last exchanges, step by step."""
-        return lab_text(self._title(), self.entries, self.recording)
+        return lab_text(self._dated_title(), self.entries, self.recording)
 
     def still_html(self) -> str:
         """The last exchanges, and the diagram of all that was said."""
         recording = self.recording
-        return lab_html(self._title(), self.entries, recording, player_data(recording))
+        return lab_html(self._dated_title(), self.entries, recording, player_data(recording))
 
     # ----------------------------------------------------------------------------------- doing
 
@@ -459,10 +460,13 @@ class MessageLab(Acting):
         return frozenset(found)
 
     def _title(self) -> str:
-        server, live = self._server, self._live
+        server = self._server
         eras = {"both": "both eras", "modern": "the modern era", "legacy": "the legacy era"}[server.era]
         name = one_line(server.name, 60)
-        return f"Message lab: {name} ({eras}) on {self.transport}, at {clock(live.at_us)}"
+        return f"Message lab: {name} ({eras}) on {TRANSPORT_NAMES[self.transport]}"
+
+    def _dated_title(self) -> str:
+        return f"{self._title()}, at {clock(self.at_us)}"
 
     def _data(self) -> dict[str, Any]:
         recording, live, known = self.recording, self._live, self._known()
@@ -474,7 +478,7 @@ class MessageLab(Acting):
             "status": self._said,
             "failure": live.failure,
             "transport": self.transport,
-            "transports": list(TRANSPORTS),
+            "transports": [[name, label] for name, label in TRANSPORT_NAMES.items()],
             "era": self.era,
             "clock": clock(live.at_us),
             "resting": live.is_resting,

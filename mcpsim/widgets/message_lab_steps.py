@@ -155,7 +155,8 @@ class Mirror:
         """
         held = self.held[""]
         session = held.session
-        read = _read(line, batches=session.batches)
+        era = MODERN if session.phase is Phase.NEW else LEGACY
+        read = _read(line, batches=session.batches, era=era)
         if not isinstance(read.message, Batch):
             return [self._walk(read, line, None, held, in_work)]
         return [self._legacy(held, one) for one in _members(read)]
@@ -163,17 +164,20 @@ class Mirror:
     def take_request(self, request: HttpRequest) -> list[Walked]:
         """Take in an HTTP request."""
         checks: list[Check] = []
+        era = self._era_of_head(request)
         for row in TRANSPORT_CHECKS:
             if not row.applies(self, request):
                 continue
             problem = row.problem(self, request)
-            checks.append(_check(row.title, problem, row.page, row.status))
+            page = row.page if era == LEGACY else row.modern_page
+            checks.append(_check(row.title, problem, page, row.status, era))
             if problem:
                 return [Walked(f"HTTP {request.method}", checks=tuple(checks))]
         if request.method in ("GET", "DELETE"):
             return [self._of_session(request, checks)]
         held = self._named_by(request)
-        read = _read(request.body, batches=held is not None and held.session.batches, is_http=True)
+        batches = held is not None and held.session.batches
+        read = _read(request.body, batches=batches, is_http=True, era=era)
         if read.message is None:
             # What cannot be read belongs to its session all the same, and that may be over.
             names_one = SESSION_ID_HEADER in request.headers and self.server.era != "modern"
@@ -202,6 +206,12 @@ class Mirror:
             return MODERN
         has_session = SESSION_ID_HEADER in headers or header_era == "legacy"
         return choose_era_of_server(message, has_session=has_session)
+
+    def _era_of_head(self, request: HttpRequest) -> str:
+        """By whose rules the head of a request is looked at, as far as the head itself tells."""
+        version = era_of(request.headers.get(PROTOCOL_VERSION_HEADER) or "")
+        in_session = SESSION_ID_HEADER in request.headers and version != "modern"
+        return LEGACY if self.server.era == "legacy" or version == "legacy" or in_session else MODERN
 
     def _why(self, message: Message, era: str) -> str:
         if self.server.era != "both":
@@ -439,6 +449,7 @@ class TransportCheck:
 
     Attributes:
         status: what a request is refused with.
+        page, modern_page: where the two protocols say so.
         applies: whether it is asked of this request at all.
         problem: what is wrong, or "".
     """
@@ -446,6 +457,7 @@ class TransportCheck:
     title: str
     status: int
     page: str
+    modern_page: str
     applies: Callable[[Mirror, HttpRequest], bool]
     problem: Callable[[Mirror, HttpRequest], str]
 
@@ -481,6 +493,7 @@ TRANSPORT_CHECKS: Final = (
         "HTTP: may it come from there?",
         403,
         "basic/transports#security-warning",
+        "basic/transports/streamable-http#security-endpoint",
         lambda mirror, request: True,
         _origin_problem,
     ),
@@ -488,6 +501,7 @@ TRANSPORT_CHECKS: Final = (
         "HTTP: is the method right?",
         405,
         "basic/transports#sending-messages-to-the-server",
+        "basic/transports/streamable-http#sending-messages",
         lambda mirror, request: True,
         _method_problem,
     ),
@@ -495,6 +509,7 @@ TRANSPORT_CHECKS: Final = (
         "HTTP: can the client take both kinds of answer?",
         406,
         "basic/transports#sending-messages-to-the-server",
+        "basic/transports/streamable-http#sending-messages",
         lambda mirror, request: request.method != "DELETE",
         _accept_problem,
     ),
@@ -502,6 +517,7 @@ TRANSPORT_CHECKS: Final = (
         "HTTP: is the body said to be JSON?",
         415,
         "basic/transports#sending-messages-to-the-server",
+        "basic/transports/streamable-http#sending-messages",
         lambda mirror, request: request.method == "POST",
         _type_problem,
     ),
@@ -633,13 +649,13 @@ class _Read(NamedTuple):
     id: RequestId | None = None
 
 
-def _read(data: bytes, *, batches: bool, is_http: bool = False) -> _Read:
-    title, url = "Read one message", spec_url(MODERN, "basic/index#messages")
+def _read(data: bytes, *, batches: bool, is_http: bool = False, era: str = MODERN) -> _Read:
+    title, url = "Read one message", spec_url(era, "basic/index#messages")
     try:
         message = read_batch(data) if batches else read_message(data)
     except MalformedMessage as error:
         # On a pipe nothing goes back for what is no request. An HTTP request always has a response.
-        return _unread(error, refused=is_http or error.expects_answer)
+        return _unread(error, url, refused=is_http or error.expects_answer)
     if isinstance(message, Batch):
         label = f"a batch of {len(message.members)}"
         batching = spec_url(LEGACY, "basic/index#messages")
@@ -649,11 +665,10 @@ def _read(data: bytes, *, batches: bool, is_http: bool = False) -> _Read:
     return _Read(describe(message), Check(title, PASSED, f"It is {kind}.", url), message)
 
 
-def _unread(error: MalformedMessage, *, refused: bool) -> _Read:
+def _unread(error: MalformedMessage, url: str, *, refused: bool) -> _Read:
     label = "not JSON" if error.code == PARSE_ERROR else "not a message"
     said = error.message if refused else f"{error.message} It is no request: nobody answers it."
     outcome = REFUSED if refused else IGNORED
-    url = spec_url(MODERN, "basic/index#messages")
     return _Read(label, Check("Read one message", outcome, said, url, error.code), None, error.id)
 
 
@@ -670,7 +685,7 @@ def _members(read: _Read) -> Iterator[_Read]:
     assert isinstance(batch, Batch)
     for number, member in enumerate(batch.members, start=1):
         if isinstance(member, MalformedMessage):
-            yield _unread(member, refused=member.expects_answer)
+            yield _unread(member, read.check.url, refused=member.expects_answer)
         else:
             title = f"Read message {number} of the batch"
             check = Check(title, PASSED, f"It is {_KINDS[type(member).__name__]}.", read.check.url)

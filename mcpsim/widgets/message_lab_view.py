@@ -152,7 +152,7 @@ def answer_to(walked: Walked, entry: Entry, recording: Recording) -> Response | 
         message = frame.parsed
         if not isinstance(message, Response | ErrorResponse) or frame.fate != "delivered":
             continue
-        same = type(message.id) is type(walked.id) and message.id == walked.id
+        same = message.id is not None and type(message.id) is type(walked.id) and message.id == walked.id
         # An error without an id answers what could not be read; on HTTP the exchange says what that was.
         unread = walked.id is None and walked.refused is not None
         if same or (message.id is None and (entry.exchange or unread)):
@@ -345,7 +345,8 @@ def state_data(known: Known, *, sessions: int) -> dict[str, Any]:
     if not known.legacy_versions:
         return {"phases": [], "phase": "", "text": "This server keeps no sessions: nothing is remembered."}
     speaks = f", which speaks {known.version}" if known.version else ""
-    text = f"The legacy session{speaks}." if known.phase else "No legacy session is open."
+    begun = known.phase and known.phase != Phase.NEW
+    text = f"The legacy session{speaks}." if begun else "No legacy session is open."
     if sessions > 1:
         text = f"{sessions} legacy sessions are open. This is the one begun last{speaks}."
     return {"phases": phases, "phase": known.phase, "text": text}

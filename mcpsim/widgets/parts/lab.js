@@ -27,7 +27,6 @@ const LAB_ERAS = [
   ["modern", "modern only"],
   ["legacy", "legacy only"],
 ];
-const LAB_TRANSPORTS = { stdio: "stdio", http: "Streamable HTTP" };
 const LAB_BROKEN = "Broken on purpose";
 
 class MessageLabView extends ActingView {
@@ -56,7 +55,7 @@ class MessageLabView extends ActingView {
 
   buildHead() {
     const { transports, transport } = this.shown;
-    this.carrier = this.select(transports.map((each) => [each, LAB_TRANSPORTS[each] || each]));
+    this.carrier = this.select(transports);
     this.carrier.value = transport;
     this.carrier.addEventListener("change", () => this.again(this.carrier.value));
     return html(
@@ -82,7 +81,7 @@ class MessageLabView extends ActingView {
     this.session = html("span", { class: "mcpsim-acting-quiet" });
     this.time = html("strong", {});
     this.ms = html("input", { type: "number", min: 0, max: 86400000, step: 100, value: 1000 });
-    this.pass = this.button("Let time pass", () => this.wait1());
+    this.pass = this.button("Let time pass", () => this.letPass());
     this.streams = html("span", { class: "mcpsim-lab-streams" });
     this.hang = this.button("Close the connection", () => this.ask({ do: "hang up" }));
     return html(
@@ -101,7 +100,7 @@ class MessageLabView extends ActingView {
     );
   }
 
-  wait1() {
+  letPass() {
     this.ask({ do: "wait", ms: clamp(Math.round(Number(this.ms.value)) || 0, 0, 86400000) });
   }
 
@@ -151,14 +150,18 @@ class MessageLabView extends ActingView {
     const id = `${this.id}-t${this.labels}`;
     const button = this.button(one.label, () => this.take(one), { "data-key": one.key });
     this.usable(button, !blocked);
-    if (!one.reason) return html("li", {}, button, one.hint && one.allowed && this.isNews(one) ? html("p", {}, ...prose(one.hint)) : null);
+    if (!one.reason) {
+      const hint = one.hint && this.isNews(one) ? html("p", { id }, ...prose(one.hint)) : null;
+      if (hint) button.setAttribute("aria-describedby", id);
+      return html("li", { class: hint ? "mcpsim-lab-told" : "" }, button, hint);
+    }
     button.setAttribute("aria-describedby", id);
     const anyway = blocked ? this.button("Take it anyway", () => this.take(one), { "data-key": `${one.key} anyway` }) : null;
     if (anyway) anyway.setAttribute("aria-label", `Take it anyway: ${one.label}`);
     const level = one.level ? html("span", { class: `mcpsim-lab-level mcpsim-lab-${one.level}` }, one.level) : null;
     const link = one.url ? specLink(one.url, { full: false }) : null;
     const parts = [level, level ? " " : null, ...prose(one.reason), link ? " " : null, link];
-    return html("li", { class: blocked ? "mcpsim-lab-blocked" : "" }, button, anyway, html("p", { id }, ...parts.filter(Boolean)));
+    return html("li", { class: "mcpsim-lab-told" }, button, anyway, html("p", { id }, ...parts.filter(Boolean)));
   }
 
   isNews(one) {
@@ -249,6 +252,7 @@ class MessageLabView extends ActingView {
       this.say(`The message has ${this.body.value.length.toLocaleString("en")} characters, and at most ${limit.toLocaleString("en")} can be sent.`);
       return;
     }
+    this.edited();
     this.ask({
       do: "send",
       body: JSON.stringify(this.body.value),
@@ -408,7 +412,7 @@ class MessageLabView extends ActingView {
     const parts = [html("p", { dir: "auto" }, ...prose(step.what))];
     if (step.rule) parts.push(html("p", { class: "mcpsim-lab-rule" }, ...prose(step.rule[0]), " ", specLink(step.rule[1], { full: false })));
     if (step.json !== null) parts.push(jsonBox(`JSON of ${kind} ${step.label}`, step.json));
-    if (step.fields.length) parts.push(this.fields1(step));
+    if (step.fields.length) parts.push(this.explained(step));
     if (step.raw.length) parts.push(this.raw(step));
     if (step.cut) parts.push(html("p", { class: "mcpsim-acting-quiet" }, "It is too long to be shown here; it is in the recording."));
     const summary = html(
@@ -423,7 +427,7 @@ class MessageLabView extends ActingView {
     return html("details", { class: "mcpsim-lab-step", open: !sent && LAB_OPEN.has(step.kind) }, summary, ...parts);
   }
 
-  fields1(step) {
+  explained(step) {
     const items = step.fields.map(([path, text, url]) =>
       html("li", {}, html("code", {}, path), " ", ...prose(text), " ", specLink(url, { full: false })),
     );
