@@ -13,7 +13,21 @@ function html(tag, attributes = {}, ...children) {
   // the focus upwards, and stops at the first that fits a shortcut: so whatever can have the focus needs it.
   const focusable = ["button", "input", "select", "a"].includes(tag) || "tabindex" in attributes;
   if (focusable || attributes.role === "option") node.setAttribute("data-lm-suppress-shortcuts", "true");
+  if (/(^| )mcpsim-ui( |$)/.test(attributes.class || "")) fit(node);
   return node;
+}
+
+// The widths, in pixels, up to which a widget has a class of that name, such as `mcpsim-to-900`.
+const WIDTHS = [1000, 900, 760, 600, 480];
+
+// Tell the style how much room there is. Container queries would do the same, but not in JupyterLab, which
+// skips cells that are out of view (content-visibility): what Chromium 156 changes in a size container after
+// that is never painted.
+function fit(node) {
+  new ResizeObserver(([entry]) => {
+    const width = entry.contentRect.width;
+    if (width) for (const each of WIDTHS) node.classList.toggle(`mcpsim-to-${each}`, width <= each);
+  }).observe(node);
 }
 
 function svg(tag, attributes = {}, ...children) {
