@@ -4,9 +4,25 @@ The pure functions that make the data are in `view` and `still`; the widget is a
 """
 
 from mcpsim.widgets.bench import Bench
+from mcpsim.widgets.cache_timeline import CacheTimeline
+from mcpsim.widgets.elicitation_form import ElicitationForm
+from mcpsim.widgets.pagination_explorer import PaginationExplorer
 from mcpsim.widgets.player import Player, display_bundle
+from mcpsim.widgets.progress_bars import ProgressBars
 from mcpsim.widgets.standalone import standalone_html
 from mcpsim.widgets.still import still_html, still_svg
 from mcpsim.widgets.view import player_data
 
-__all__ = ["Bench", "Player", "display_bundle", "player_data", "standalone_html", "still_html", "still_svg"]
+__all__ = [
+    "Bench",
+    "CacheTimeline",
+    "ElicitationForm",
+    "PaginationExplorer",
+    "Player",
+    "ProgressBars",
+    "display_bundle",
+    "player_data",
+    "standalone_html",
+    "still_html",
+    "still_svg",
+]
