@@ -609,7 +609,8 @@ def _broken_modern(known: Known) -> Iterator[Template]:
 
 def _broken_legacy(known: Known) -> Iterator[Template]:
     if known.used:
-        again = replace(_ping(known), body=_text(known.used[-1], "ping", None))
+        method = "tools/list" if known.phase == Phase.OPERATING else "ping"
+        again = replace(_ping(known), body=_text(known.used[-1], method, None))
         yield _spoil(
             again,
             "duplicate id",

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.eras.legacy import Phase
-from mcpsim.messages import ErrorResponse, RequestId, Response
+from mcpsim.messages import Batch, ErrorResponse, RequestId, Response
 from mcpsim.recording import Event, Frame, Recording, events
 from mcpsim.simulation.world import CLIENT_LANE
 from mcpsim.transports.http import REASONS
@@ -148,15 +148,18 @@ def _handler(id: RequestId | None, entry: Entry, found: Sequence[Event]) -> tupl
 
 def answer_to(walked: Walked, entry: Entry, recording: Recording) -> Response | ErrorResponse | None:
     """The answer to a message of an exchange, if it has come."""
+    # An error without an id answers what could not be read; on HTTP the exchange says what that was.
+    unread = bool(entry.exchange) or (walked.id is None and walked.refused is not None)
     for frame in _frames(recording, entry):
-        message = frame.parsed
-        if not isinstance(message, Response | ErrorResponse) or frame.fate != "delivered":
+        if frame.fate != "delivered":
             continue
-        same = message.id is not None and type(message.id) is type(walked.id) and message.id == walked.id
-        # An error without an id answers what could not be read; on HTTP the exchange says what that was.
-        unread = walked.id is None and walked.refused is not None
-        if same or (message.id is None and (entry.exchange or unread)):
-            return message
+        parsed = frame.parsed
+        for message in parsed.members if isinstance(parsed, Batch) else (parsed,):
+            if not isinstance(message, Response | ErrorResponse):
+                continue
+            same = type(message.id) is type(walked.id) and message.id == walked.id
+            if unread if message.id is None else same:
+                return message
     return None
 
 
