@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mcpsim.audit.rule import MUST
 from mcpsim.eras.pages import SPECIFICATION
 from mcpsim.errors import MalformedMessage
 from mcpsim.messages import Notification, Request, read_json
@@ -22,6 +23,7 @@ from mcpsim.widgets.layout import Layout, lay_out
 from mcpsim.widgets.memory import memory_of, nothing_of
 from mcpsim.widgets.narration import Narrator
 from mcpsim.widgets.passing import Passing, passing_of
+from mcpsim.widgets.prediction import predictions
 from mcpsim.widgets.pretty import Path, meta_blocks, pretty
 from mcpsim.widgets.questions import HOST, USER, Question
 from mcpsim.widgets.raw import event_of, raw_of
@@ -76,6 +78,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
         `waits`, `height`: long waits (`y`, `text`, `top`, `bottom`), and the height of the diagram.
         `breaks`, `scaled_height`, `us_per_px`: the same to scale, with what is not; and the scale.
         `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
+        `predictions`: what to ask before each message; see `mcpsim.widgets.prediction.predictions`.
     """
     steps = steps_of(recording)
     shown = steps.all[:MAX_STEPS]
@@ -125,7 +128,14 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "scaled_height": scaled.height,
         "us_per_px": scaled.us_per_px,
         "left_out": len(steps.all) - len(shown),
+        "predictions": predictions(shown, conversation, broken=_broken(rows, findings)),
     }
+
+
+def _broken(rows: list[dict[str, Any]], findings: list[dict[str, Any]]) -> set[int]:
+    """The steps at which the audit found a broken rule."""
+    grave = {number for number, one in enumerate(findings) if one["level"] == MUST}
+    return {row["n"] for row in rows if not grave.isdisjoint(row.get("pins", ()))}
 
 
 def _pinned(recording: Recording, steps: Steps, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
