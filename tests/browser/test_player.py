@@ -311,7 +311,7 @@ def test_a_party_without_state_remembers_nothing(play, made):
     page = play(made.modern_progress(), cursor=3)
     page.keyboard.press("Alt+3")
     server = page.locator(".mcpsim-card").filter(has_text="server remembers")
-    expect(server.locator(".mcpsim-nothing")).to_have_text("nothing")
+    expect(server.locator(".mcpsim-nothing")).to_contain_text("Each request brings along all")
 
 
 def test_a_trace_from_elsewhere_does_not_know_what_was_remembered(play, made):

@@ -2,10 +2,48 @@
 
 const PANES = { message: "Message", raw: "Raw bytes", memory: "Memory" };
 
+// Of a long HTTP exchange: how it began, and what came just before this message.
+const EXCHANGE_HEAD = 2;
+const EXCHANGE_TAIL = 6;
+
+// A length of time for people.
+function timeSpan(us) {
+  if (us < 1_000_000) return `${Number((us / 1_000).toPrecision(4))} ms`;
+  if (us < 120_000_000) return `${Number((us / 1_000_000).toFixed(3))} s`;
+  if (us < 7_200_000_000) return `${Number((us / 60_000_000).toPrecision(4))} min`;
+  return `${Number((us / 3_600_000_000).toPrecision(4))} h`;
+}
+
+// Put text into the clipboard; false where the browser does not allow it. A page that came over plain HTTP
+// from another host has no clipboard of its own, so there it is done as it was before there was one.
+async function copyText(text, near) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const back = document.activeElement;
+    const area = html("textarea", { class: "mcpsim-away", tabindex: "-1", "aria-hidden": "true" });
+    area.value = text;
+    near.append(area);
+    area.select();
+    let done = false;
+    try {
+      done = document.execCommand("copy");
+    } catch {
+      done = false;
+    }
+    area.remove();
+    if (back && back.focus) back.focus({ preventScroll: true });
+    return done;
+  }
+}
+
 class Panes {
   constructor(view) {
     this.view = view;
     this.tab = "message";
+    // What is unfolded stays so from step to step.
+    this.unfolded = { meta: true, compared: true, state: true, following: false };
   }
 
   build() {
@@ -28,7 +66,14 @@ class Panes {
       this.panes[name].setAttribute("aria-labelledby", `${id}-${name}-tab`);
       strip.append(tab);
     }
-    return html("div", { class: "mcpsim-panel" }, strip, ...Object.values(this.panes));
+    this.exchanges = new Map();
+    for (const step of this.view.data.steps) {
+      if (!step.exchange) continue;
+      if (!this.exchanges.has(step.exchange)) this.exchanges.set(step.exchange, []);
+      this.exchanges.get(step.exchange).push(step);
+    }
+    this.said = html("p", { class: "mcpsim-copied", role: "status" });
+    return html("div", { class: "mcpsim-panel" }, strip, this.said, ...Object.values(this.panes));
   }
 
   onTabKey(event, name) {
@@ -54,7 +99,11 @@ class Panes {
   show() {
     const cursor = this.view.cursor;
     const step = this.view.data.steps[cursor - 1];
-    const changed = this.view.data.memory.some((party) => cursor > 0 && party.at.some((entry) => entry.step === cursor));
+    const changed =
+      cursor > 0 &&
+      (this.view.data.memory.some((party) => party.at.some((entry) => entry.step === cursor)) ||
+        this.view.data.held.some((one) => one.from === cursor || one.until === cursor));
+    this.said.replaceChildren();
     this.tabs.memory.classList.toggle("mcpsim-news", changed);
     this.tabs.memory.replaceChildren("Memory", ...(changed ? [html("span", { class: "mcpsim-badge" }, "changed")] : []));
     const pane = this.panes[this.tab];
@@ -63,18 +112,74 @@ class Panes {
       raw: () => this.rawPane(step),
       memory: () => this.memoryPane(cursor),
     };
+    const focus = pane.contains(document.activeElement) ? document.activeElement : null;
+    const keep = focus && focus.dataset.keep;
     pane.replaceChildren(...(own[this.tab] ? own[this.tab]() : this.more.get(this.tab).show(step, cursor)));
+    // What had the focus is gone: its like takes it, or the pane, so that the keys go on working.
+    if (focus && focus !== pane) {
+      const like = keep ? [...pane.querySelectorAll("[data-keep]")].find((one) => one.dataset.keep === keep) : null;
+      (like || pane).focus({ preventScroll: true });
+    }
     pane.scrollTop = 0;
+    const marked = pane.querySelector("[data-here]");
+    if (marked) pane.scrollTop = marked.offsetTop - pane.offsetTop - 8;
+  }
+
+  // Draw the pane once more, where it is.
+  again() {
+    const top = this.panes[this.tab].scrollTop;
+    this.show();
+    this.panes[this.tab].scrollTop = top;
+  }
+
+  copyButton(label, text) {
+    const button = html("button", { type: "button", class: "mcpsim-small", "data-keep": label }, label);
+    button.addEventListener("click", async () => {
+      const all = text();
+      const done = await copyText(all, this.view.root);
+      this.said.textContent = done
+        ? `Copied: ${all.length.toLocaleString("en")} character${all.length === 1 ? "" : "s"}.`
+        : "This browser does not let the page copy. Select the text, and copy it with Ctrl+C (or ⌘C).";
+    });
+    return button;
+  }
+
+  // A part that can be folded away, and stays so from step to step.
+  folding(name, title, ...children) {
+    const kept = name.replace("-too", "");
+    const box = html("details", { class: `mcpsim-part-${name}`, open: this.unfolded[kept] });
+    const summary = html("summary", { tabindex: "0", "data-keep": name }, title);
+    box.append(summary, ...children);
+    box.addEventListener("toggle", () => (this.unfolded[kept] = box.open));
+    return box;
+  }
+
+  stepButton(step) {
+    const button = html("button", { type: "button", class: "mcpsim-small" }, `Go to step ${step}`);
+    button.addEventListener("click", () => this.view.go(step));
+    return button;
   }
 
   messagePane(step) {
     if (!step) return [html("p", { class: "mcpsim-quiet" }, "No message yet.")];
     if (!step.frame) return [html("p", { class: "mcpsim-quiet" }, "This step is not a message: nothing crosses the wire.")];
-    const parts = [html("p", { class: "mcpsim-travel" }, this.travel(step))];
-    if (step.json === null) parts.push(html("p", { class: "mcpsim-quiet" }, "There is no JSON in it. Look at the raw bytes."));
-    else parts.push(this.json(step));
+    const parts = [];
+    const travel = html("p", { class: "mcpsim-travel" }, this.travel(step));
+    if (step.json === null) {
+      parts.push(travel, html("p", { class: "mcpsim-quiet" }, this.unreadable(step)));
+    } else {
+      const tools = [...step.compared.slice(0, 1).map((one) => this.jump(one)), this.copyButton("Copy JSON", () => step.json)];
+      parts.push(html("div", { class: "mcpsim-bar-of" }, travel, ...tools), this.json(step));
+    }
+    parts.push(...step.compared.map((one, i) => this.compared(one, i)));
+    if (step.state >= 0) parts.push(this.stateInside(step.state));
     if (step.fields.length) parts.push(...this.fields(step));
     return parts;
+  }
+
+  unreadable(step) {
+    if (step.kind === "malformed") return "It cannot be read as a message, for the reason above. Look at the raw bytes.";
+    return "There is no JSON in it. Look at the raw bytes.";
   }
 
   travel(step) {
@@ -90,7 +195,12 @@ class Panes {
     step.fields.forEach(([, , line], i) => {
       if (line >= 0 && !numbers.has(line)) numbers.set(line, i + 1);
     });
-    const lines = step.json.split("\n").map((line, i) => {
+    const signs = new Map();
+    for (const { rows } of step.compared) {
+      for (const [, kind, , , line] of rows) if (line >= 0 && !signs.has(line)) signs.set(line, kind);
+    }
+    const texts = step.json.split("\n");
+    const rows = texts.map((line, i) => {
       const indent = line.length - line.trimStart().length;
       const row = html("div", { class: "mcpsim-line", "data-line": i }, ...this.tokens(line.trimStart()));
       row.style.paddingLeft = `${indent + 2}ch`;
@@ -98,9 +208,118 @@ class Panes {
         row.classList.add("mcpsim-explained");
         row.append(html("sup", { class: "mcpsim-ref" }, numbers.get(i)));
       }
+      const kind = signs.get(i);
+      if (kind) {
+        row.classList.add(`mcpsim-now-${kind}`);
+        row.append(html("span", { class: "mcpsim-sign", title: `${kind}: see below` }, { added: "+", changed: "≠" }[kind]));
+      }
       return row;
     });
-    return html("div", { class: "mcpsim-json", dir: "ltr" }, ...lines);
+    // The keys of `_meta` are about the message and not part of what it says: they stand apart.
+    let at = 0;
+    const shown = [];
+    for (const [first, last] of step.meta) {
+      if (first < at) continue;
+      shown.push(...rows.slice(at, first), this.metaBlock(rows, texts, first, last, shown.length));
+      at = last + 1;
+    }
+    shown.push(...rows.slice(at));
+    return html("div", { class: "mcpsim-json", dir: "ltr" }, ...shown);
+  }
+
+  metaBlock(rows, texts, first, last, number) {
+    const block = rows.slice(first, last + 1);
+    if (first === last) return html("div", { class: "mcpsim-meta" }, ...block);
+    const open = this.unfolded.meta;
+    const button = html("button", { type: "button", class: "mcpsim-fold", "aria-expanded": String(open), "data-keep": `fold ${number}` });
+    button.append(open ? "fold" : "unfold");
+    button.setAttribute("aria-label", open ? "Fold the _meta keys" : "Unfold the _meta keys");
+    button.addEventListener("click", () => {
+      this.unfolded.meta = !open;
+      this.again();
+    });
+    const count = last - first - 1;
+    if (!open) block[0].append(html("span", { class: "mcpsim-quiet" }, ` ${count} line${count === 1 ? "" : "s"} `), texts[last].trim());
+    block[0].append(button);
+    return html("div", { class: "mcpsim-meta" }, ...(open ? block : block.slice(0, 1)));
+  }
+
+  // Below a long message nobody looks for what changed.
+  jump(one) {
+    const button = html("button", { type: "button", class: "mcpsim-small" }, `${one.step ? `Step ${one.step}` : "Sent"}: ${this.count(one)}`);
+    button.setAttribute("aria-label", `${this.count(one)} to ${one.step ? `step ${one.step}` : "what was sent"}: show`);
+    button.addEventListener("click", () => {
+      const box = this.panes.message.querySelector(".mcpsim-part-compared");
+      box.open = true;
+      box.scrollIntoView({ block: "nearest", behavior: calm() ? "auto" : "smooth" });
+      box.querySelector("summary").focus({ preventScroll: true });
+    });
+    return button;
+  }
+
+  count(one) {
+    const count = one.rows.length + one.more;
+    return count ? `${count.toLocaleString("en")} difference${count === 1 ? "" : "s"}` : "no difference";
+  }
+
+  compared(one, place) {
+    const count = one.rows.length + one.more;
+    const against = one.step ? `step ${one.step}, ${one.what}` : one.what;
+    const title = `Compared with ${against}: ${this.count(one)}`;
+    const rows = one.rows.map(([path, kind, before, after, line]) => {
+      const values = { added: [after], removed: [before], changed: [before, after] }[kind];
+      const item = html(
+        "li",
+        { class: `mcpsim-diff mcpsim-diff-${kind}` },
+        html("span", { class: "mcpsim-diff-kind" }, { added: "+ added", removed: "− removed", changed: "≠ changed" }[kind]),
+        " ",
+        html("code", { class: "mcpsim-path" }, path),
+        ...values.map((value, i) =>
+          html(
+            "div",
+            { class: "mcpsim-diff-value" },
+            kind === "changed" ? html("span", { class: "mcpsim-quiet" }, i ? "now " : "was ") : null,
+            html(kind === "removed" || (kind === "changed" && !i) ? "del" : "ins", { dir: "auto" }, value),
+          ),
+        ),
+      );
+      this.lightUp(item, line);
+      return item;
+    });
+    return this.folding(
+      place ? "compared-too" : "compared",
+      title,
+      one.step ? this.stepButton(one.step) : null,
+      count
+        ? html("ul", { class: "mcpsim-diffs" }, ...rows, one.more ? html("li", { class: "mcpsim-quiet" }, `and ${one.more.toLocaleString("en")} more`) : null)
+        : html("p", { class: "mcpsim-quiet" }, "Nothing: what is said is the same in both."),
+    );
+  }
+
+  lightUp(item, line) {
+    const light = (on) => {
+      const row = this.panes.message.querySelector(`.mcpsim-line[data-line="${line}"]`);
+      if (row) row.classList.toggle("mcpsim-lit", on);
+    };
+    item.addEventListener("mouseenter", () => light(true));
+    item.addEventListener("mouseleave", () => light(false));
+  }
+
+  stateInside(position, label = "") {
+    const { text, size, inside, given } = this.view.data.states[position];
+    const title = `Request state${label ? ` of ${label}` : ""}: what the server sees inside`;
+    const rows = inside.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", { dir: "auto" }, value)));
+    const why = given
+      ? "The client cannot know what is in it: to the client it is opaque, and it goes back unchanged. It is sealed with a signature."
+      : "No server gave this one in this recording. The signature tells whether a server sealed it: the server checks that before it believes anything here.";
+    return this.folding(
+      "state",
+      title,
+      html("p", { class: "mcpsim-quiet" }, "As it travels: ", html("code", { dir: "ltr" }, text), ` (${size.toLocaleString("en")} characters)`),
+      rows.length
+        ? html("div", {}, html("p", { class: "mcpsim-quiet" }, why), html("dl", { class: "mcpsim-inside" }, ...rows))
+        : html("p", { class: "mcpsim-quiet" }, "Only the server that made it can read it. To the client it is opaque, and it goes back unchanged."),
+    );
   }
 
   tokens(line) {
@@ -124,20 +343,68 @@ class Panes {
         specLink(url, { full: false }),
       );
       item.value = i + 1;
-      const light = (on) => {
-        const row = this.panes.message.querySelector(`.mcpsim-line[data-line="${line}"]`);
-        if (row) row.classList.toggle("mcpsim-lit", on);
-      };
-      item.addEventListener("mouseenter", () => light(true));
-      item.addEventListener("mouseleave", () => light(false));
-      return item;
+      this.lightUp(item, line);
+      return [path.split(".").includes("_meta"), item];
     });
-    return [html("h4", {}, "Fields that matter"), html("ol", { class: "mcpsim-fields" }, ...items)];
+    const list = (title, wanted) => {
+      const found = items.filter(([inMeta]) => inMeta === wanted).map(([, item]) => item);
+      return found.length ? [html("h4", {}, title), html("ol", { class: "mcpsim-fields" }, ...found)] : [];
+    };
+    return [
+      ...list("Fields that matter", false),
+      ...list("In _meta: about the message, beside what it says", true),
+    ];
   }
 
   rawPane(step) {
     if (!step || !step.frame) return [html("p", { class: "mcpsim-quiet" }, "No bytes cross the wire at this step.")];
+    const copy = [this.copyButton("Copy this message", () => this.rawText([step]))];
+    if (!step.exchange) return [html("div", { class: "mcpsim-bar-of" }, ...copy), ...this.rawBlocks(step)];
+    const all = this.exchanges.get(step.exchange);
+    const here = all.indexOf(step);
+    const after = this.view.hiding ? [] : all.slice(here + 1);
+    const following = this.unfolded.following ? after.slice(0, EXCHANGE_TAIL) : [];
+    const skipped = Math.max(0, here - EXCHANGE_HEAD - EXCHANGE_TAIL);
+    const before = skipped ? [...all.slice(0, EXCHANGE_HEAD), ...all.slice(here - EXCHANGE_TAIL, here)] : all.slice(0, here);
+    const shown = [...before, step, ...following];
+    const parts = shown.map((each) => this.exchangePart(each, each === step));
+    if (skipped) {
+      const count = `${skipped.toLocaleString("en")} message${skipped === 1 ? "" : "s"} of this exchange left out here`;
+      parts.splice(EXCHANGE_HEAD, 0, html("p", { class: "mcpsim-quiet" }, count));
+    }
+    if (shown.length > 1) copy.push(this.copyButton("Copy the exchange", () => this.rawText(shown)));
+    const title = html("p", { class: "mcpsim-travel" }, `HTTP exchange ${step.exchange}, as far as it has come`);
+    const rest = after.length - following.length;
+    if (after.length) {
+      const what = this.unfolded.following ? "Hide what follows" : `Show what follows (${after.length.toLocaleString("en")})`;
+      const button = html("button", { type: "button", class: "mcpsim-small", "data-keep": "follow" }, what);
+      button.setAttribute("aria-expanded", String(this.unfolded.following));
+      button.addEventListener("click", () => {
+        this.unfolded.following = !this.unfolded.following;
+        this.again();
+      });
+      if (this.unfolded.following && rest) parts.push(html("p", { class: "mcpsim-quiet" }, `and ${rest.toLocaleString("en")} more`));
+      parts.push(button);
+    }
+    return [html("div", { class: "mcpsim-bar-of" }, title, ...copy), ...parts];
+  }
+
+  exchangePart(step, here) {
+    const part = html("div", { class: `mcpsim-piece${here ? " mcpsim-here" : ""}`, "data-here": here || null });
+    const label = html("p", { class: "mcpsim-piece-label" }, html("bdi", {}, `${step.from} → ${step.to}`), ` at ${step.time} `);
+    label.append(here ? html("strong", {}, `step ${step.n}: this message`) : this.stepButton(step.n));
+    part.append(label, ...this.rawBlocks(step));
+    if (step.fate !== "delivered") part.append(html("p", { class: "mcpsim-quiet" }, step.fate === "dropped" ? "It was lost." : "It had not arrived at the end."));
+    return part;
+  }
+
+  rawBlocks(step) {
     return step.raw.flatMap(([title, text]) => [html("h4", {}, title), this.rawBlock(text)]);
+  }
+
+  // Without the marks of the newlines, which are there for the eye.
+  rawText(steps) {
+    return steps.map((step) => step.raw[0][1].replaceAll("⏎\n", "\n").replace(/⏎$/, "\n")).join("\n");
   }
 
   rawBlock(text) {
@@ -146,20 +413,32 @@ class Panes {
   }
 
   memoryPane(cursor) {
-    const cards = this.parties().map(([name, history]) => this.memoryCard(name, history, cursor));
-    const open = this.view.data.requests.filter(
-      (request) => request.opened <= cursor && (request.ended === null || request.ended > cursor),
-    );
-    const travelling = this.view.data.steps
-      .slice(0, cursor)
-      .filter((step) => step.to && step.fate === "delivered" && step.arrives > cursor);
+    const { requests, steps, held } = this.view.data;
+    const cards = this.parties().map(([name, party, history]) => this.memoryCard(name, party, history, cursor));
+    const open = requests.filter((one) => one.opened <= cursor && (one.ended === null || one.ended > cursor));
+    // Who works on a request need not know yet that nobody waits for it any more.
+    const at = (step) => step !== null && step <= cursor;
+    const worked = requests.filter((one) => at(one.reached) && !at(one.answered) && !(one.outcome !== "open" && at(one.ended)));
+    const ended = requests.filter((one) => cursor > 0 && one.ended === cursor);
+    const travelling = steps.slice(0, cursor).filter((step) => step.to && step.fate === "delivered" && step.arrives > cursor);
+    const states = held.filter((one) => one.from <= cursor && (one.until === null || one.until >= cursor)).slice(-3);
     return [
       html("div", { class: "mcpsim-cards" }, ...cards),
+      ...states.map((one) => this.stateInside(one.state, one.label)),
       html("h4", {}, "Requests in flight"),
       this.simpleList(
-        open.map((request) => `${request.label} — ${request.from} waits for ${request.to}, since step ${request.opened}`),
+        [
+          ...open.map((one) => `${one.label} — ${one.from} waits for ${one.to}, since step ${one.opened}${one.opened === cursor ? " (new)" : ""}`),
+          ...worked.map((one) => `${one.label} — ${one.to} has it since step ${one.reached}, and has not answered`),
+        ],
         "none",
       ),
+      ...(ended.length
+        ? [
+            html("h4", {}, "Ended at this step"),
+            this.simpleList(ended.map((one) => `${one.label} of ${one.from}: ${one.outcome}`), "none"),
+          ]
+        : []),
       ...(travelling.length
         ? [
             html("h4", {}, "Still on the way"),
@@ -170,29 +449,55 @@ class Panes {
   }
 
   parties() {
-    const known = this.view.data.memory.map((entry) => [
+    const { memory, parties } = this.view.data;
+    const known = memory.map((entry) => [
       entry.connection ? `${entry.party}, connection ${entry.connection}` : entry.party,
+      entry.party,
       entry.at,
     ]);
-    const named = new Set(this.view.data.memory.map((entry) => entry.party));
-    const silent = this.view.data.parties.filter((party) => !named.has(party)).map((party) => [party, null]);
+    const named = new Set(memory.map((entry) => entry.party));
+    const silent = parties.filter((party) => !named.has(party)).map((party) => [party, party, null]);
     return [...known, ...silent];
   }
 
-  memoryCard(name, history, cursor) {
+  memoryCard(name, party, history, cursor) {
     let entry = null;
     for (const each of history || []) if (each.step <= cursor) entry = each;
     const news = entry && cursor > 0 && entry.step === cursor;
     const rows = entry ? entry.rows.filter((row) => row[2] !== "forgotten" || news) : [];
-    const unknown = !history && this.view.data.source === "import";
-    const body = rows.length
-      ? html("dl", {}, ...rows.map((row) => this.memoryRow(row, news)))
-      : html("p", { class: "mcpsim-nothing" }, unknown ? "not known: the trace does not say" : "nothing");
+    const states = this.view.data.held.filter(
+      (one) => one.party === party && one.from <= cursor && (one.until === null || one.until >= cursor),
+    );
+    const shown = [
+      ...rows.map((row) => this.memoryRow(row, news, cursor)),
+      ...states.map((one) => this.heldState(one, cursor)),
+    ];
+    const nothing = prose(this.view.data.nothing[party] || "Nothing.");
+    const body = shown.length ? html("dl", {}, ...shown) : html("p", { class: "mcpsim-nothing" }, ...nothing);
     return html("div", { class: "mcpsim-card" }, html("h4", {}, html("bdi", {}, name), " remembers"), body);
   }
 
-  memoryRow([key, value, change], news) {
-    const tag = news && change ? html("span", { class: `mcpsim-change mcpsim-${change}` }, change) : null;
+  memoryRow([key, value, change, until, since], news, cursor) {
+    const row = this.entry(key, value, news ? change : "");
+    if (until === undefined) return row;
+    const step = this.view.data.steps[cursor - 1];
+    const left = until - (step ? step.at_us : 0);
+    const words = left > 0 ? `fresh for ${timeSpan(left)} more` : `stale for ${timeSpan(-left)} by now`;
+    const share = clamp(left / Math.max(1, until - since), 0, 1);
+    const meter = html("span", { class: "mcpsim-left", "aria-hidden": "true" }, html("span", {}));
+    meter.firstChild.style.width = `${Math.round(share * 100)}%`;
+    row.append(html("dd", { class: left > 0 ? "mcpsim-time-left" : "mcpsim-time-left mcpsim-stale" }, meter, words));
+    return row;
+  }
+
+  heldState({ label, state, from, until }, cursor) {
+    const { text, size } = this.view.data.states[state];
+    const change = from === cursor ? "new" : until === cursor ? "given back" : "";
+    return this.entry(`request state for ${label}`, `${text} (${size.toLocaleString("en")} characters, opaque to this party)`, change);
+  }
+
+  entry(key, value, change) {
+    const tag = change ? html("span", { class: `mcpsim-change mcpsim-${change.replace(" ", "-")}` }, change) : null;
     return html("div", { class: tag ? "mcpsim-fresh" : "" }, html("dt", {}, html("bdi", {}, key), tag ? " " : null, tag), html("dd", { dir: "auto" }, value));
   }
 
