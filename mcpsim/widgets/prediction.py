@@ -251,7 +251,7 @@ class _Moment:
         for change in _CHANGES:
             yield from self._message(self.client, self.server, NOTIFICATION, change)
         yield from self._message(self.server, self.client, NOTIFICATION, "notifications/initialized")
-        yield from self._foreign()
+        yield from self._handshake()
         for list_method in _LISTS:
             yield from self._answer(self.server, self.client, RESULT, list_method)
             yield from self._message(self.server, self.client, REQUEST, list_method)
@@ -309,15 +309,9 @@ class _Moment:
             why = f"This request had to fail: {_NO_RESULT[self.message.code]}."
             yield Wrong(right._replace(kind=RESULT), why, self._url("basic/index#responses"))
 
-    def _foreign(self) -> Iterator[Wrong]:
-        """What only the other era has."""
-        if not self.begun or len(self.eras) > 1:
-            return
-        if self.modern:
+    def _handshake(self) -> Iterator[Wrong]:
+        """What only a legacy connection has."""
+        if self.begun and self.modern:
             move = Move(self.client, self.server, NOTIFICATION, "notifications/initialized")
             why = "A modern connection has no handshake: `notifications/initialized` is a part of that."
             yield Wrong(move, why, self._url("basic/versioning"))
-        else:
-            move = Move(self.client, self.server, REQUEST, "subscriptions/listen")
-            why = "`subscriptions/listen` came with the modern era: a legacy session does not have it."
-            yield Wrong(move, why, self._url("basic/lifecycle#version-negotiation"))
