@@ -106,7 +106,7 @@ class Narrator:
     def _question(self, step: Step, question: Question) -> Narration:
         era = self._conversation.readings[question.frame].era
         line, facts = question_line(step, question)
-        return Narration(line.what.format_map(facts), line.rule, url_of(era, line) if line.rule else "")
+        return Narration(_sentence(line.what, facts), line.rule, url_of(era, line) if line.rule else "")
 
     def _stopped(self, step: Step) -> Narration:
         event = step.event
@@ -258,4 +258,9 @@ def _narration(era: str, keys: tuple[str, ...], facts: Mapping[str, str]) -> Nar
     row = next(key for key in keys if key in lines)
     line = lines[row]
     url = url_of(era, line) if line.rule else ""
-    return Narration(line.what.format_map(facts).rstrip(), line.rule.format_map(facts), url, row)
+    return Narration(_sentence(line.what, facts), line.rule.format_map(facts), url, row)
+
+
+def _sentence(what: str, facts: Mapping[str, str]) -> str:
+    # What is quoted may end its own sentence: one full stop is enough.
+    return what.format_map(facts).rstrip().replace(".”.", ".”")

@@ -24,7 +24,7 @@ _LISTENING: Final = (
 )
 _INPUT: Final = (
     "An `input_required` result MUST hold `inputRequests` or `requestState`, or both. The request is "
-    "over; the client sends a new one with the answers."
+    "over; to go on, the client sends a new one with the answers."
 )
 
 REQUESTS: Final[Mapping[str, Line]] = {

@@ -608,3 +608,15 @@ def test_names_of_parties(made, party, start):
     pen = made.Pen()
     pen.send(party, "server", made.request(1, "tools/call"))
     assert sentences(pen.done("x"))[0].startswith(start)
+
+
+def test_a_quoted_sentence_ends_the_sentence_around_it(made):
+    pen = made.Pen()
+    pen.send("client", "server", made.request(1, "tools/call", {"name": "t"}))
+    for reason in ("Too slow.", "Why?", "too slow"):
+        pen.send("client", "server", made.notification("notifications/cancelled", requestId=1, reason=reason))
+    assert [each.what.partition(": ")[2] for each in told(pen.done("x"))[1:]] == [
+        "“Too slow.”",
+        "“Why?”.",
+        "“too slow”.",
+    ]
