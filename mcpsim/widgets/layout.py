@@ -30,8 +30,10 @@ LONG_WAIT_HEIGHT: Final = 46
 #: To scale: a wait that would be higher than this is cut.
 HIGHEST: Final = 520
 CUT: Final = 60
-#: To scale: so high are the shorter ones among the times between two steps.
-USUAL: Final = 48
+#: To scale: so high are the times between two steps on the average. What is far longer than most does not
+#: count fully, so that a single long wait does not press all others flat.
+USUAL: Final = 60
+FAR_LONGER: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,13 @@ def lay_out(
 
 
 def _us_per_px(steps: Steps) -> float:
-    """The scale at which the shorter ones among the times between two steps have room for a row."""
+    """The scale at which the picture is about as high as one with a row for each step."""
     times = [step.event.at_us for step in steps.all]
     gaps = sorted(b - a for a, b in pairwise(times) if b > a)
-    return gaps[len(gaps) // 4] / USUAL if gaps else 1_000 / USUAL
+    if not gaps:
+        return 1_000 / USUAL
+    most = gaps[len(gaps) // 2] * FAR_LONGER
+    return sum(min(gap, most) for gap in gaps) / len(gaps) / USUAL
 
 
 def _even(passed_us: int) -> tuple[float, str]:

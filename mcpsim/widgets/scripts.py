@@ -12,11 +12,22 @@ from typing import Final
 #: What every widget draws with.
 COMMON: Final = ("dom", "shapes")
 #: The styles of the player and of its features.
-PLAYER_STYLES: Final = ("player", "panes", "menu")
+PLAYER_STYLES: Final = ("player", "diagram", "panes", "menu", "predict", "projector", "compare")
 #: What a player can do beyond stepping, each in a file of its own.
-FEATURES: Final = ("share", "export", "menu")
+FEATURES: Final = ("find", "folding", "scale", "predict", "projector", "compare", "share", "export", "menu")
 #: The player: features.js names what is in the files before it.
-PLAYER: Final = (*COMMON, "clock", "diagram", "panes", "table", *FEATURES, "features", "player")
+PLAYER: Final = (
+    *COMMON,
+    "clock",
+    "heights",
+    "bars",
+    "diagram",
+    "panes",
+    "table",
+    *FEATURES,
+    "features",
+    "player",
+)
 
 
 def part(name: str) -> str:

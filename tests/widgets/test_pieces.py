@@ -247,26 +247,26 @@ def test_a_long_wait_is_named_and_takes_little_room(made):
 
 def test_the_same_time_is_equally_high(made):
     pen = made.Pen()
-    for ms in (0, 20, 20, 40, 20):
+    for ms in (0, 20, 20, 20, 40, 20):
         pen.wait(ms)
         pen.recorder.note("client", "tick")
     found = lay_out(pen.done("x"), to_scale=True)
     heights = list(found.y.values())
-    assert [b - a for a, b in pairwise(heights)] == [48, 48, 96, 48]
-    assert (found.waits, found.us_per_px) == ((), 20_000 / 48)
+    assert [b - a for a, b in pairwise(heights)] == [50, 50, 50, 100, 50]
+    assert (found.waits, found.us_per_px) == ((), 24_000 / 60)
 
 
 def test_what_is_not_to_scale_is_said(made):
     pen = made.Pen()
-    for ms in (0, 20, 20, 1, 300_000):
+    for ms in (0, 20, 20, 20, 20, 1, 300_000):
         pen.wait(ms)
         pen.recorder.note("client", "tick")
     found = lay_out(pen.done("x"), to_scale=True)
     assert [wait.text for wait in found.waits] == ["", "5 min, not to scale"]
     heights = list(found.y.values())
     stretched, cut = found.waits
-    assert (stretched.top, stretched.bottom) == (heights[2], heights[3])
-    assert (cut.top, cut.bottom) == (heights[3], heights[4])
+    assert (stretched.top, stretched.bottom) == (heights[4], heights[5])
+    assert (cut.top, cut.bottom) == (heights[5], heights[6])
 
 
 def test_later_is_lower_to_scale_too(recording):

@@ -19,7 +19,7 @@ from mcpsim.widgets.view import player_data
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = {"svg", "title", "desc", "rect", "g", "path", "circle", "text"}
-AROUND = {"figure", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "p"}
+AROUND = {"figure", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "p", "ul", "li"}
 
 
 class Tags(HTMLParser):

@@ -8,21 +8,27 @@ const ROW_HEIGHT = 40;
 class Diagram {
   constructor(view) {
     this.view = view;
+    this.scaled = false;
+    this.clip = `mcpsim-clip-${Math.random().toString(36).slice(2)}`;
   }
 
   build(data) {
     this.rows = new Map();
     this.arrows = new Map();
     this.bars = new Map();
+    this.waits = new Map();
     this.width = 0;
     this.heads = html("div", { class: "mcpsim-heads", "aria-hidden": "true" });
     this.svg = svg("svg", { class: "mcpsim-drawing", "aria-hidden": "true" });
     this.lanesLayer = svg("g");
-    this.barsLayer = svg("g");
+    this.barsLayer = svg("g", { "clip-path": `url(#${this.clip})` });
     this.arrowsLayer = svg("g");
     this.dot = svg("circle", { r: 5, class: "mcpsim-dot", visibility: "hidden" });
     this.waitsLayer = svg("g");
-    this.svg.append(this.lanesLayer, this.barsLayer, this.arrowsLayer, this.waitsLayer, this.dot);
+    // Where what comes is hidden, a bar must not tell how long it goes on.
+    this.known = svg("rect", { x: 0, y: 0, width: "100%", height: "100%" });
+    const clip = svg("clipPath", { id: this.clip }, this.known);
+    this.svg.append(clip, this.lanesLayer, this.barsLayer, this.arrowsLayer, this.waitsLayer, this.dot);
     this.list = html("div", { class: "mcpsim-list", role: "listbox", "aria-label": "Messages" });
     this.canvas = html("div", { class: "mcpsim-canvas" }, this.heads, this.list, this.svg);
     this.element = html("div", { class: "mcpsim-diagram" }, this.canvas);
@@ -48,51 +54,128 @@ class Diagram {
     const width = this.element.clientWidth;
     if (!width || width === this.width) return;
     this.width = width;
-    const parties = this.view.data.parties;
+    const { parties, beside } = this.view.data;
+    this.measureBars();
     const gaps = Math.max(1, parties.length - 1);
-    const least = AXIS_WIDTH + 2 * LANE_MARGIN + gaps * LANE_GAP_MIN;
+    const [left, right] = [this.marginAt(parties[0]), this.marginAt(parties[parties.length - 1])];
+    const least = AXIS_WIDTH + left + right + gaps * LANE_GAP_MIN;
     this.inner = Math.max(width, parties.length > 2 ? least : 0);
-    const room = this.inner - AXIS_WIDTH - 2 * LANE_MARGIN;
+    const room = this.inner - AXIS_WIDTH - left - right;
     this.lanes = new Map(
-      parties.map((party, i) => [
-        party,
-        AXIS_WIDTH + LANE_MARGIN + (parties.length > 1 ? (i * room) / gaps : room / 2),
-      ]),
+      parties.map((party, i) => [party, AXIS_WIDTH + left + (parties.length > 1 ? (i * room) / gaps : room / 2)]),
     );
-    const height = this.view.data.height;
     this.canvas.style.width = `${this.inner}px`;
-    this.list.style.height = `${height}px`;
     this.svg.setAttribute("width", this.inner);
-    this.svg.setAttribute("height", height);
     this.heads.replaceChildren(
       ...parties.map((party) => {
-        const head = html("bdi", { class: "mcpsim-lane", title: party }, party);
+        const aside = beside.includes(party);
+        const title = aside ? `${party}: not a party of MCP` : party;
+        const head = html("bdi", { class: `mcpsim-lane${aside ? " mcpsim-beside" : ""}`, title }, party);
         head.style.left = `${this.lanes.get(party)}px`;
         return head;
       }),
     );
-    this.lanesLayer.replaceChildren(
-      ...[...this.lanes.values()].map((x) => svg("line", { x1: x, y1: 0, x2: x, y2: height, class: "mcpsim-lifeline" })),
-    );
-    this.waitsLayer.replaceChildren(...this.view.data.waits.map((wait) => this.drawWait(wait)));
-    this.barsLayer.replaceChildren();
-    this.arrowsLayer.replaceChildren();
-    this.list.replaceChildren();
-    this.rows.clear();
-    this.arrows.clear();
-    this.bars = new Map();
+    if (this.scaled) this.heads.append(html("span", { class: "mcpsim-scale" }, this.scale()));
+    this.arrange();
     this.scrollToCursor(true);
     this.draw();
   }
 
+  // How many bars stand at each lane at most: on it, and beside it.
+  measureBars() {
+    this.deep = new Map();
+    for (const bar of this.view.data.bars) {
+      const deep = this.deep.get(bar.party) || { on: 0, beside: 0 };
+      const place = RAILS.has(bar.kind) ? "beside" : "on";
+      deep[place] = Math.max(deep[place], bar.depth + 1);
+      this.deep.set(bar.party, deep);
+    }
+  }
+
+  marginAt(party) {
+    const deep = this.deep.get(party);
+    return deep && deep.beside ? LANE_MARGIN + deep.beside * RAIL_GAP : LANE_MARGIN;
+  }
+
+  // So long is a height, in words: to scale it says what the picture does.
+  scale() {
+    const px = 48;
+    const us = this.view.data.us_per_px * px;
+    const time = us >= 1e6 ? `${+(us / 1e6).toPrecision(3)} s` : `${+(us / 1e3).toPrecision(3)} ms`;
+    return `${px} px = ${time}`;
+  }
+
+  // Time to scale, or a row for each step. The step at hand stays where it is on the screen.
+  setScaled(scaled) {
+    this.scaled = scaled;
+    this.width = 0;
+    this.keepPlace(() => this.resize());
+  }
+
+  keepPlace(change) {
+    const step = this.view.data.steps[this.view.cursor - 1];
+    const seen = step && this.heights ? this.heights.of(step) - this.element.scrollTop : null;
+    const inView = seen !== null && seen >= 0 && seen <= this.element.clientHeight;
+    change();
+    if (!this.heights) return;
+    if (inView) this.element.scrollTop = this.heights.of(step) - seen;
+    else this.scrollToCursor(true);
+    this.draw();
+  }
+
+  // Give everything its height once more: another way, or other steps that are not shown.
+  arrange() {
+    const data = this.view.data;
+    const cursor = this.view.cursor;
+    this.exempt = 0;
+    this.hidden = new Set();
+    for (const step of data.steps) {
+      if (!this.view.skips(step)) continue;
+      // The step at hand is always there.
+      if (step.n === cursor) this.exempt = cursor;
+      else this.hidden.add(step.n);
+    }
+    this.heights = new Heights(data, this.scaled, this.hidden);
+    const shown = this.hidden.size ? data.steps.filter((step) => !this.hidden.has(step.n)) : data.steps;
+    this.stepSpans = new Spans(shown, (step) => [this.top(step), this.bottom(step)]);
+    this.barSpans = new Spans(
+      data.bars.map((bar, i) => [bar, i]),
+      ([bar]) => this.heights.bar(bar),
+    );
+    const waits = this.scaled ? data.breaks : data.waits;
+    this.waitSpans = new Spans(
+      waits.map((wait, i) => [wait, i]),
+      ([wait]) => [this.heights.at(wait.top) - 12, this.heights.at(wait.bottom) + 12],
+    );
+    const height = this.heights.total;
+    this.list.style.height = `${height}px`;
+    this.svg.setAttribute("height", height);
+    const lifeline = ([party, x]) => {
+      const aside = this.view.data.beside.includes(party) ? " mcpsim-beside" : "";
+      return svg("line", { x1: x, y1: 0, x2: x, y2: height, class: `mcpsim-lifeline${aside}` });
+    };
+    this.lanesLayer.replaceChildren(...[...this.lanes].map(lifeline));
+    if (this.scaled) this.lanesLayer.append(svg("line", { x1: AXIS_WIDTH + 3, y1: 0, x2: AXIS_WIDTH + 3, y2: height, class: "mcpsim-axis" }));
+    for (const layer of [this.barsLayer, this.arrowsLayer, this.waitsLayer, this.list]) layer.replaceChildren();
+    for (const nodes of [this.rows, this.arrows, this.bars, this.waits]) nodes.clear();
+  }
+
   drawWait(wait) {
     const middle = (AXIS_WIDTH + this.inner) / 2;
-    return svg(
-      "g",
-      { class: "mcpsim-wait" },
-      svg("line", { x1: AXIS_WIDTH, y1: wait.y, x2: this.inner - 12, y2: wait.y }),
-      svg("text", { x: middle, y: wait.y + 4, "text-anchor": "middle" }, `⋮  ${wait.text}  ⋮`),
-    );
+    const at = (y) => this.heights.at(y);
+    const group = svg("g", { class: "mcpsim-wait" });
+    if (this.scaled) {
+      const line = { x1: AXIS_WIDTH + 3, y1: at(wait.top), x2: AXIS_WIDTH + 3, y2: at(wait.bottom) };
+      group.append(svg("line", { ...line, class: "gap" }), svg("line", { ...line, class: "loose" }));
+    }
+    if (wait.text) {
+      const y = at(wait.y);
+      group.append(
+        svg("line", { x1: AXIS_WIDTH, y1: y, x2: this.inner - 12, y2: y }),
+        svg("text", { x: middle, y: y + 4, "text-anchor": "middle" }, `⋮  ${wait.text}  ⋮`),
+      );
+    }
+    return group;
   }
 
   // Where the arrow of a step begins and ends; null for a step without one.
@@ -101,33 +184,34 @@ class Diagram {
     const [from, to] = [this.lanes.get(step.from), this.lanes.get(step.to)];
     if (from === undefined || to === undefined || from === to) return null;
     const side = Math.sign(to - from);
-    const y2 = step.y2 ?? step.y + 14;
-    if (step.fate === "delivered") return { x1: from, y1: step.y, x2: to - side * 5, y2, side };
+    const y1 = this.heights.of(step);
+    const y2 = this.heights.end(step) ?? y1 + 14;
+    if (step.fate === "delivered") return { x1: from, y1, x2: to - side * 5, y2, side };
     const part = step.fate === "dropped" ? 0.62 : 0.8;
-    return { x1: from, y1: step.y, x2: from + (to - from) * part, y2, side };
+    return { x1: from, y1, x2: from + (to - from) * part, y2, side };
   }
 
   top(step) {
-    return step.y - 27;
+    return this.heights.of(step) - LABEL_HEIGHT;
   }
 
   bottom(step) {
-    return Math.max(step.y + ROW_HEIGHT, step.y2 ?? 0) + 12;
+    return Math.max(this.heights.of(step) + ROW_HEIGHT, this.heights.end(step) ?? 0) + 12;
   }
 
   draw() {
     if (!this.lanes || this.view.tabular) return;
+    const cursor = this.view.cursor;
+    if (this.hidden.has(cursor) || (this.exempt && this.exempt !== cursor)) this.arrange();
     const top = this.element.scrollTop - 200;
     const bottom = top + this.element.clientHeight + 400;
-    const cursor = this.view.cursor;
     const current = this.view.data.steps[cursor - 1];
-    const wanted = new Set();
-    for (const step of this.view.data.steps) {
-      if (this.bottom(step) >= top && this.top(step) <= bottom && !this.view.hides(step)) wanted.add(step.n);
-    }
+    const seen = this.stepSpans.within(top, bottom).filter((step) => !this.view.hides(step));
+    const wanted = new Set(seen.map((step) => step.n));
     // The row that has the focus stays, wherever the view is scrolled to.
     if (current) wanted.add(cursor);
-    else if (this.view.last) wanted.add(1);
+    const first = this.stepSpans.short[0]?.item.n ?? 1;
+    if (!current && this.view.last) wanted.add(first);
     this.keepOnly(this.rows, wanted);
     this.keepOnly(this.arrows, wanted);
     for (const n of [...wanted].sort((a, b) => a - b)) {
@@ -145,7 +229,7 @@ class Diagram {
       const row = this.rows.get(n);
       row.className = `mcpsim-row ${classes.join(" ")}`;
       row.setAttribute("aria-selected", String(n === cursor));
-      row.tabIndex = n === cursor || (!cursor && n === 1) ? 0 : -1;
+      row.tabIndex = n === cursor || (!cursor && n === first) ? 0 : -1;
       // The mark beside the number is a shape; whoever does not see it hears of it.
       if (kin) row.setAttribute("aria-description", `belongs to step ${cursor}`);
       else row.removeAttribute("aria-description");
@@ -153,7 +237,9 @@ class Diagram {
       this.arrows.get(n).setAttribute("class", `mcpsim-arrow ${classes.join(" ")}`);
     }
     if (current) this.arrowsLayer.append(this.arrows.get(cursor));
-    this.drawBars(top, bottom, current);
+    this.drawBars(top, bottom, cursor);
+    this.drawWaits(top, bottom, current);
+    this.known.setAttribute("height", this.view.hiding ? (current ? this.heights.of(current) + 10 : 0) : this.heights.total);
   }
 
   // Whether a step belongs to the current one: to the same request, or to the same rounds, pages or subscription.
@@ -215,8 +301,8 @@ class Diagram {
     const kind = NAMED.has(step.kind) ? KINDS[step.kind] : "";
     const said = [kind, step.label, step.gist].filter(Boolean).join(" ");
     const worst = findingsAt(this.view.data, step)[0];
-    const found = worst ? `, ${LEVELS[worst.level]}` : "";
-    row.setAttribute("aria-label", `${step.n}: ${route}, ${said}${lost}, at ${step.time}${found}`);
+    const more = [worst ? LEVELS[worst.level] : "", ...this.view.each("says", step)].filter(Boolean);
+    row.setAttribute("aria-label", [`${step.n}: ${route}, ${said}${lost}, at ${step.time}`, ...more].join(", "));
     row.style.top = `${this.top(step)}px`;
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);
@@ -241,40 +327,55 @@ class Diagram {
       group.append(svg("circle", { cx: x1, cy: y1, r: 3, class: "start" }));
     } else {
       const x = this.lanes.get(step.from) ?? AXIS_WIDTH;
-      group.append(svg("circle", { cx: x, cy: step.y, r: 4, class: "start" }));
+      group.append(svg("circle", { cx: x, cy: this.heights.of(step), r: 4, class: "start" }));
     }
     this.arrowsLayer.append(group);
     this.arrows.set(step.n, group);
   }
 
-  drawBars(top, bottom, current) {
-    const now = current ? current.y : -1;
-    this.view.data.bars.forEach((bar, i) => {
-      const seen = bar.y2 >= top && bar.y <= bottom;
-      let node = this.bars.get(i);
-      if (!seen) {
-        if (node) node.remove();
-        this.bars.delete(i);
-        return;
-      }
-      if (!node) {
-        const x = (this.lanes.get(bar.party) ?? AXIS_WIDTH) - 4 + bar.depth * 7;
-        node = svg("g", {}, svg("rect", { x, y: bar.y, width: 8, height: Math.max(4, bar.y2 - bar.y), rx: 2 }));
-        if (bar.end === "cancelled") node.append(cross(x + 4, bar.y2));
-        this.barsLayer.append(node);
-        this.bars.set(i, node);
-      }
-      const when = bar.y > now ? "future" : bar.y2 < now ? "past" : "current";
+  drawBars(top, bottom, cursor) {
+    const seen = this.barSpans.within(top, bottom);
+    this.keepOnly(this.bars, new Set(seen.map(([, i]) => i)));
+    for (const [bar, i] of seen) {
+      if (!this.bars.has(i)) this.addBar(bar, i);
+      const over = bar.until !== null && bar.until <= cursor;
+      const when = bar.from > cursor ? "future" : over ? "past" : "current";
       const hidden = when === "future" && this.view.hiding ? " hidden" : "";
-      node.setAttribute("class", `mcpsim-bar ${when}${hidden}`);
-    });
+      this.bars.get(i).setAttribute("class", `mcpsim-bar mcpsim-b-${bar.kind} ${when}${hidden}`);
+    }
+  }
+
+  addBar(bar, i) {
+    const lane = this.lanes.get(bar.party) ?? AXIS_WIDTH;
+    const parties = this.view.data.parties;
+    // Messages go to the other side of the outermost lane.
+    const outwards = parties.length > 1 && bar.party === parties[parties.length - 1] ? 1 : -1;
+    const deep = this.deep.get(bar.party);
+    const past = outwards > 0 ? 14 + 7 * Math.max(0, deep.on - 1) : 16;
+    const x = RAILS.has(bar.kind) ? lane + outwards * (past + bar.depth * RAIL_GAP) : lane - BAR_WIDTH / 2 + bar.depth * 7;
+    const node = barNode(bar, x, outwards, this.heights.bar(bar), this.heights);
+    this.barsLayer.append(node);
+    this.bars.set(i, node);
+  }
+
+  drawWaits(top, bottom, current) {
+    const now = current ? (this.scaled ? current.scaled : current.y) : 0;
+    const known = ([wait]) => !this.view.hiding || wait.bottom <= now;
+    const seen = this.waitSpans.within(top, bottom).filter(known);
+    this.keepOnly(this.waits, new Set(seen.map(([, i]) => i)));
+    for (const [wait, i] of seen) {
+      if (this.waits.has(i)) continue;
+      const node = this.drawWait(wait);
+      this.waitsLayer.append(node);
+      this.waits.set(i, node);
+    }
   }
 
   scrollToCursor(atOnce = false) {
     const step = this.view.data.steps[this.view.cursor - 1];
     const height = this.element.clientHeight;
-    if (!height) return;
-    const y = step ? step.y : 0;
+    if (!height || !this.heights) return;
+    const y = step ? this.heights.of(step) : 0;
     const seen = y - this.element.scrollTop;
     if (!atOnce && seen > height * 0.2 && seen < height * 0.7) return;
     const top = Math.max(0, y - height * 0.4);

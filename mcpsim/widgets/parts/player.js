@@ -14,7 +14,10 @@
 //   tab()         one more pane: its name, its label, and show(step, cursor), which gives its nodes
 //   hides(step)   true where a step is not to be in the picture or the table
 //   classes(step) more classes for the row and the arrow of a step
+//   skips(step)   the same, and the picture closes up, and one step on or back goes past it; whoever says other
+//                 things about this than before calls view.rearrange()
 //   tags(step)    more nodes in the row of a step
+//   says(step)    the same in words, for the label of the row
 //   narrates(step) nodes in place of the narration, or null
 //   built()       after the view was built, also for other data
 //   moved(step, cursor)  after each move
@@ -98,6 +101,10 @@ class View {
     return this.each("hides", step).some(Boolean);
   }
 
+  skips(step) {
+    return this.each("skips", step).some(Boolean);
+  }
+
   get data() {
     return this.model.get("data");
   }
@@ -117,6 +124,13 @@ class View {
     this.model.set("cursor", cursor);
     if (this.model.get("playing")) this.model.set("playing", false);
     this.model.save_changes();
+  }
+
+  // One step on or back: past what is folded or filtered out.
+  move(by) {
+    let step = this.cursor + by;
+    while (step >= 1 && step <= this.last && this.skips(this.data.steps[step - 1])) step += by;
+    this.go(step > this.last ? this.cursor : step);
   }
 
   // After the last finding comes the first one again.
@@ -167,10 +181,10 @@ class View {
     const moves = {
       Home: () => this.go(0),
       End: () => this.go(this.last),
-      ArrowLeft: () => this.go(this.cursor - 1),
-      ArrowRight: () => this.go(this.cursor + 1),
-      ArrowUp: () => this.go(Math.max(1, this.cursor - 1)),
-      ArrowDown: () => this.go(this.cursor + 1),
+      ArrowLeft: () => this.move(-1),
+      ArrowRight: () => this.move(1),
+      ArrowUp: () => this.cursor > 1 && this.move(-1),
+      ArrowDown: () => this.move(1),
       " ": () => this.play(),
       "+": () => this.faster(1),
       "=": () => this.faster(1),
@@ -296,9 +310,9 @@ class View {
       "div",
       { class: "mcpsim-controls", role: "group", "aria-label": "Controls" },
       button("first", "First", "Home", () => this.go(0)),
-      button("back", "Back", "←", () => this.go(this.cursor - 1)),
+      button("back", "Back", "←", () => this.move(-1)),
       this.playButton,
-      button("forward", "Forward", "→", () => this.go(this.cursor + 1)),
+      button("forward", "Forward", "→", () => this.move(1)),
       button("last", "Last", "End", () => this.go(this.last)),
       this.range,
       html("label", { class: "mcpsim-goto" }, "Step ", this.number, ` of ${this.last.toLocaleString("en")}`),
@@ -310,16 +324,19 @@ class View {
     const all = [...KEYS, ...FEATURES.flatMap((Feature) => Feature.KEYS || [])];
     const keys = all.map(([key, text]) => html("div", {}, html("kbd", {}, key), html("span", {}, text)));
     const shapes = Object.entries(KINDS).map(([kind, text]) => html("div", {}, mark(kind), html("span", {}, text)));
+    const bars = Object.entries(BARS).map(([kind, text]) => html("div", {}, barMark(kind), html("span", {}, text)));
     this.help = html(
       "div",
       { class: "mcpsim-help", hidden: !this.helping },
       html("div", {}, html("strong", {}, "Keys"), html("div", { class: "mcpsim-columns" }, ...keys)),
       html("div", {}, html("strong", {}, "Shapes"), html("div", { class: "mcpsim-columns" }, ...shapes)),
+      html("div", { class: "mcpsim-bars-help" }, html("strong", {}, "What goes on for a while"), ...bars),
       html(
         "p",
         {},
         "Time runs downwards. An arrow leans because the message takes time; a cross is a message that got ",
-        "lost; a bar beside a lane is a handler at work, and a cross at its end is a handler that was stopped.",
+        "lost. Whoever stands on a dashed lane is no party of MCP: a user or a host, shown where a client asks it. ",
+        "To scale, the same time has the same height; where the axis is broken, it is not so.",
       ),
     );
     return this.help;
@@ -351,6 +368,13 @@ class View {
     this.showNarration(this.cursor, this.data.steps[this.cursor - 1]);
     if (this.tabular) this.table.draw();
     else this.diagram.draw();
+  }
+
+  // The same where other steps are shown than before: the step at hand stays where it is on the screen.
+  rearrange() {
+    this.showNarration(this.cursor, this.data.steps[this.cursor - 1]);
+    this.diagram.keepPlace(() => this.diagram.lanes && this.diagram.arrange());
+    if (this.tabular) this.table.draw();
   }
 
   toggleTable() {

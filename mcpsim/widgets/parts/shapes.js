@@ -12,6 +12,8 @@ const KINDS = {
   note: "note",
   closed: "closed",
   handler: "work stopped",
+  question: "asked outside of MCP",
+  answer: "answered outside of MCP",
 };
 
 // What the audit's levels mean for whoever looks at a picture.
@@ -77,6 +79,11 @@ function mark(kind) {
       svg("circle", { cx: 8, cy: 8, r: 6, class: "line" }),
       svg("path", { d: "M5.5 5.5 L10.5 10.5 M10.5 5.5 L5.5 10.5", class: "line" }),
     ],
+    question: () => [svg("path", { d: "M2 2.5 H14 V10.5 H8 L4.5 14 V10.5 H2 Z", class: "line" })],
+    answer: () => [
+      svg("path", { d: "M2 2.5 H14 V10.5 H8 L4.5 14 V10.5 H2 Z", class: "line" }),
+      svg("path", { d: "M5 6.5 L7.2 8.5 L11 4.8", class: "line" }),
+    ],
   }[kind];
   box.append(...(draw ? draw() : []));
   return box;
@@ -95,6 +102,9 @@ function arrowHead(kind, x, y, dx, dy) {
       return svg("path", { d: `M${at(0, 0)} L${at(12, 5.5)} L${at(12, -5.5)} Z`, class: "full" });
     case "notification":
       return svg("path", { d: `M${at(0, 0)} L${at(7, 5)} L${at(14, 0)} L${at(7, -5)} Z`, class: "hollow" });
+    case "question":
+    case "answer":
+      return svg("circle", { cx: at(5, 0).split(" ")[0], cy: at(5, 0).split(" ")[1], r: 5, class: "hollow" });
     case "http":
     case "stderr":
       return svg("path", { d: `M${at(0, 4)} L${at(0, -4)} L${at(8, -4)} L${at(8, 4)} Z`, class: "hollow" });

@@ -28,16 +28,48 @@ class Table {
     );
     this.more = html("button", { type: "button" }, "Show more steps");
     this.more.addEventListener("click", () => this.add(TABLE_CHUNK));
-    this.element.replaceChildren(table, this.more);
+    this.going = html("div", {}, ...this.bars());
+    this.element.replaceChildren(table, this.more, this.going);
     this.add(Math.max(TABLE_CHUNK, this.view.cursor + 50));
     this.mark();
+  }
+
+  // What goes on for a while, as far as it has begun where what comes is hidden.
+  bars() {
+    const { data, cursor, hiding } = this.view;
+    const seen = data.bars.filter((bar) => !hiding || bar.from <= cursor).slice(0, TABLE_CHUNK);
+    if (!seen.length) return [];
+    const rows = seen.map((bar) => {
+      const until = bar.until === null || (hiding && bar.until > cursor) ? "" : bar.until;
+      const marks = bar.marks.filter((mark) => !hiding || mark[0] <= cursor).map((mark) => mark[4]);
+      const end = until === "" ? "" : bar.end;
+      return html(
+        "tr",
+        {},
+        html("td", {}, html("bdi", {}, bar.party)),
+        html("td", {}, html("span", { class: "mcpsim-cell" }, barMark(bar.kind), html("bdi", {}, bar.text))),
+        html("td", {}, bar.from),
+        html("td", {}, until),
+        html("td", {}, [end, marks.length ? `progress ${marks.join(", ")}` : ""].filter(Boolean).join("; ")),
+      );
+    });
+    const heads = ["Who", "What", "From step", "To step", "How it ended, and progress"];
+    return [
+      html(
+        "table",
+        { class: "mcpsim-going-on" },
+        html("caption", {}, "What goes on for a while"),
+        html("thead", {}, html("tr", {}, ...heads.map((head) => html("th", { scope: "col" }, head)))),
+        html("tbody", {}, ...rows),
+      ),
+    ];
   }
 
   add(count) {
     const limit = this.view.hiding ? this.view.cursor : this.view.last;
     const end = Math.min(limit, this.until + count);
     for (const step of this.view.data.steps.slice(this.until, end)) {
-      if (this.view.hides(step)) continue;
+      if (this.view.hides(step) || this.view.skips(step)) continue;
       const button = html("button", { type: "button" }, step.n);
       button.setAttribute("aria-label", `Go to step ${step.n}`);
       button.addEventListener("click", () => this.view.go(step.n));
@@ -46,13 +78,13 @@ class Table {
       this.rows.append(
         html(
           "tr",
-          { "data-step": step.n },
+          { "data-step": step.n, class: this.view.each("classes", step).flat().join(" ") },
           html("th", { scope: "row" }, button),
           html("td", {}, step.time),
           html("td", {}, html("bdi", {}, step.from)),
           html("td", {}, html("bdi", {}, step.to)),
           html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
-          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null),
+          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null, ...this.view.each("tags", step).flat()),
           html("td", { dir: "auto" }, ...prose(step.what), ...findingsAt(this.view.data, step).map(finding)),
         ),
       );
@@ -68,6 +100,7 @@ class Table {
       this.until = cursor;
     }
     if (this.until < cursor) this.add(cursor - this.until + 50);
+    if (this.view.hiding) this.going.replaceChildren(...this.bars());
     for (const row of this.rows.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
     const row = this.rows.querySelector(`[data-step="${cursor}"]`);
     if (!row) return;
