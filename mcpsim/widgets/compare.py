@@ -33,7 +33,7 @@ class Comparison(Picture):
     """
 
     _esm = scripts.script((*scripts.COMMON, "compare"), "{ render: renderComparison }")
-    _css = scripts.style(*scripts.PLAYER_STYLES, "compare")
+    _css = scripts.style(*scripts.PLAYER_STYLES)
 
     data: Any = traitlets.Dict().tag(sync=True)
     cursor = traitlets.Int(1).tag(sync=True)

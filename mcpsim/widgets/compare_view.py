@@ -441,7 +441,9 @@ def summary(
     differing = sum(1 for row in rows if row["state"] == DIFFERS)
     if differing:
         parts.append(
-            f"{differing:,} {'step is in both and differs' if differing == 1 else 'steps are in both and differ'}."
+            "1 step is in both and differs."
+            if differing == 1
+            else f"{differing:,} steps are in both and differ."
         )
     if len(parts) == 1:
         parts.append("Nothing differs.")
@@ -454,14 +456,15 @@ def _only(recording: Recording, numbers: Sequence[int]) -> str:
     steps, conversation = steps_of(recording).all, read(recording)
     counts: dict[str, int] = {}
     for number in numbers:
-        name = _name(steps[number - 1], conversation)
+        name = name_of(steps[number - 1], conversation)
         counts[name] = counts.get(name, 0) + 1
     told = [name if count == 1 else f"{name} ({count:,} times)" for name, count in counts.items()]
     more = len(told) - MAX_NAMED
     return ", ".join(told[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _name(step: Step, conversation: Conversation) -> str:
+def name_of(step: Step, conversation: Conversation) -> str:
+    """What a step is, without what tells it from others of its kind."""
     frame = step.frame
     if frame is None:
         if step.event.kind == events.CLOSED:

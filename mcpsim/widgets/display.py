@@ -29,7 +29,7 @@ def register() -> None:
 
 
 def _show_run(run: Run, **_: Any) -> dict[str, Any]:
-    return display_bundle(run.recording)
+    return display_bundle(run)
 
 
 def _show_recording(recording: Recording, **_: Any) -> dict[str, Any]:

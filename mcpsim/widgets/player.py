@@ -7,8 +7,10 @@ from typing import Any, Final, cast
 import traitlets
 
 from mcpsim.recording import Recording
+from mcpsim.recording.run import Run
 from mcpsim.widgets import scripts
 from mcpsim.widgets.base import Picture
+from mcpsim.widgets.branching import Branching
 from mcpsim.widgets.exports import View, answer
 from mcpsim.widgets.still import still_of
 from mcpsim.widgets.view import player_data
@@ -17,7 +19,7 @@ from mcpsim.widgets.view import player_data
 MAX_LINES: Final = 200
 
 
-class Player(Picture):
+class Player(Branching, Picture):
     """Plays a recording: `Player(recording)` as the last line of a cell.
 
     The recording goes to the browser once; after that only the cursor travels. All views of one player show
@@ -25,7 +27,7 @@ class Player(Picture):
     without a kernel.
 
     Args:
-        recording: what to play.
+        recording: what to play: a recording, or a run. Only a run can be played again with a change.
         cursor: the step to begin at, from 1; 0 is before the first step.
         speed: how fast it plays; 1.0 is one step in 1.6 seconds.
 
@@ -50,10 +52,13 @@ class Player(Picture):
     # The link text of what is shown, without the step; "" where it is no built-in story on a bench.
     link = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, recording: Recording, *, cursor: int = 1, speed: float = 1.0) -> None:
+    def __init__(self, recording: Recording | Run, *, cursor: int = 1, speed: float = 1.0) -> None:
+        if isinstance(recording, Run):
+            self.run, recording = recording, recording.recording
         self._recording = recording
         super().__init__(data=player_data(recording), speed=speed)
         self.cursor = cursor
+        self._say_whether_again()
         # A message and no trait: what is exported can be large, and need not stay.
         cast("Any", self).on_msg(self._on_message)
 
@@ -74,6 +79,7 @@ class Player(Picture):
         with self.hold_sync():
             self.data = player_data(recording)
             self.cursor = cursor
+            self._say_whether_again()
 
     @property
     def steps(self) -> int:
@@ -110,8 +116,8 @@ def _bounded(text: str) -> str:
     return "\n".join([*lines[:MAX_LINES], f"… {len(lines) - MAX_LINES:,} more lines"])
 
 
-def display_bundle(recording: Recording) -> dict[str, Any]:
-    """The mime bundle that shows a recording in a notebook: the player, a still picture, the transcript.
+def display_bundle(recording: Recording | Run) -> dict[str, Any]:
+    """The mime bundle that shows a recording or a run: the player, a still picture, the transcript.
 
     For an object that is not a widget and wants to be shown as one:
 

@@ -12,9 +12,20 @@ from typing import Final
 #: What every widget draws with.
 COMMON: Final = ("dom", "shapes")
 #: The styles of the player and of its features.
-PLAYER_STYLES: Final = ("player", "diagram", "panes", "menu", "predict", "projector", "compare")
+PLAYER_STYLES: Final = ("player", "diagram", "panes", "menu", "predict", "projector", "compare", "branch")
 #: What a player can do beyond stepping, each in a file of its own.
-FEATURES: Final = ("find", "folding", "scale", "predict", "projector", "compare", "share", "export", "menu")
+FEATURES: Final = (
+    "find",
+    "folding",
+    "scale",
+    "predict",
+    "projector",
+    "compare",
+    "branch",
+    "share",
+    "export",
+    "menu",
+)
 #: The player: features.js names what is in the files before it.
 PLAYER: Final = (
     *COMMON,
