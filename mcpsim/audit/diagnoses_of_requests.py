@@ -67,6 +67,12 @@ OF_REQUESTS: Final[tuple[Row, ...]] = (
     ),
     Row(
         {METHOD_NOT_FOUND},
+        is_unlinked,
+        "The {party} does not have a method, and the answer names no request that is known here.",
+        "Look for the id that it answers: it may be missing, or of a request before this trace.",
+    ),
+    Row(
+        {METHOD_NOT_FOUND},
         is_from_client,
         "The client does not know the request {method}.",
         "Look at what the client declared, and at the revision that both agreed on.",
@@ -104,6 +110,13 @@ OF_REQUESTS: Final[tuple[Row, ...]] = (
         is_undeclared,
         "The server does not offer {capability}, as its capabilities say.",
         "Look at the server's capabilities before sending {method}.",
+    ),
+    Row(
+        {METHOD_NOT_FOUND},
+        both(asks("tools/call", "prompts/get"), is_declared),
+        "The server declares {capability}, so most likely it has no {name}. (The code for that is -32602: "
+        "the method does exist.)",
+        "Fetch the list again, and use a name from it.",
     ),
     Row(
         {METHOD_NOT_FOUND},

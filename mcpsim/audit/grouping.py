@@ -53,11 +53,17 @@ def groups(report: Report, level: Level) -> tuple[Group, ...]:
     )
 
 
+_BROKEN: Final = ("malformed", "unreadable")
+
+
 def summary(report: Report) -> str:
     """One line: how much of what in how many messages."""
     parts = list(_counts(report))
     messages = f"{report.messages} message{'' if report.messages == 1 else 's'}"
-    if not parts and not report.messages:
+    others = sum(one.kind in _BROKEN for one in report.annotations)
+    if others:
+        messages += f", and {others} that {'is' if others == 1 else 'are'} none"
+    if not parts and not report.messages and not others:
         return "There is no message to audit."
     if not parts:
         return f"No findings in {messages}."

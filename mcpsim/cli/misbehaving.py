@@ -14,6 +14,10 @@ def _declare(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    # The rules are many, and few commands need them.
+    from mcpsim.audit.rules import RULES
+
+    levels = {rule.id: rule.level for rule in RULES}
     width = max(len(one.name) for some in TOPICS.values() for one in some)
     for party in get_args(Party) if options.party is None else (options.party,):
         for topic, some in TOPICS.items():
@@ -21,7 +25,7 @@ def _run(options: argparse.Namespace) -> int:
             if chosen:
                 print(f"# {party}: {topic}")
             for one in chosen:
-                print(f"{one.name:{width}}  {one.sentence} ({one.rule})")
+                print(f"{one.name:{width}}  {one.sentence} ({one.rule}, {levels[one.rule]})")
     return 0
 
 

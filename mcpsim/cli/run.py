@@ -47,8 +47,18 @@ def _declare(parser: argparse.ArgumentParser) -> None:
         help=f"what goes wrong on the way: {', '.join(FAULTS)}; then a method, or 'result of METHOD', or '*' "
         "for any message; then which one of them (default: the first). May be given again.",
     )
-    parser.add_argument("--format", choices=FORMATS, default="transcript", help="default: transcript")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="default: what the name of the saved file says (.jsonl, .svg, .html ...), otherwise transcript",
+    )
     parser.add_argument("--save", type=Path, metavar="FILE", help="write to a file, and print nothing")
+
+
+def _format(options: argparse.Namespace) -> str:
+    if options.format is not None:
+        return str(options.format)
+    return "transcript" if options.save is None else SUFFIXES.get(options.save.suffix.lower(), "transcript")
 
 
 def _name(text: str) -> str:
@@ -126,7 +136,7 @@ def _linked(options: argparse.Namespace) -> tuple[Run, Callable[[Recording], byt
         step = check_step(plan.step, len(steps_of(run.recording).all))
     except (LookupError, ValueError) as error:
         raise McpSimError(str(error.args[0])) from error
-    write = FORMATS[options.format]
+    write = FORMATS[_format(options)]
     if write is not _html:
         return run, write
     return run, partial(_html, cursor=step, link=write_link(plan.name, plan.knobs, plan.settings))
@@ -142,7 +152,7 @@ def _peer(options: argparse.Namespace) -> Run:
 
 def _run(options: argparse.Namespace) -> int:
     misbehaves = options.name in MISBEHAVING
-    write = FORMATS[options.format]
+    write = FORMATS[_format(options)]
     if is_link_text(options.name):
         run, write = _linked(options)
     else:
@@ -205,6 +215,15 @@ FAULTS: Final[Mapping[str, Callable[..., Fault]]] = {
     "reorder": Reorder,
     "cut": Cut,
     "crash": Crash,
+}
+#: What the name of a file says about its format.
+SUFFIXES: Final[Mapping[str, str]] = {
+    ".jsonl": "jsonl",
+    ".mmd": "mermaid",
+    ".md": "markdown",
+    ".svg": "svg",
+    ".html": "html",
+    ".htm": "html",
 }
 FORMATS: Final[Mapping[str, Callable[[Recording], bytes]]] = {
     "transcript": _transcript,

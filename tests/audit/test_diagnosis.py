@@ -256,6 +256,18 @@ CASES: list[tuple[str, list[Json], str, str]] = [
         "tools/list",
     ),
     (
+        "prompt by the wrong code",
+        [*opened(server={"prompts": {}}), request("prompts/get", {"name": "x"}), error(-32601)],
+        'it has no "x"',
+        "-32602",
+    ),
+    (
+        "names no request",
+        [*opened(), error(-32601, id=None, sender="client")],
+        "client does not have a method",
+        "id that it answers",
+    ),
+    (
         "undeclared",
         [*opened(), request("prompts/list"), error(-32601)],
         "does not offer prompts",

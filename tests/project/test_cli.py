@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mcpsim import Recording
+from mcpsim.audit.rules import RULES
 from mcpsim.cli import COMMANDS, SERVERS, TRANSPORTS, main
 from mcpsim.course import MISBEHAVING, STORIES, bench
 from mcpsim.course.misbehaving import TOPICS
@@ -421,7 +422,8 @@ def test_misbehaving_lists_each_peer_under_its_party_and_topic(capsys: pytest.Ca
         if line is not heading:
             listed[line.split()[0]] = heading
             one = MISBEHAVING[line.split()[0]]
-            assert line.endswith(f"  {one.sentence} ({one.rule})")
+            level = next(rule.level for rule in RULES if rule.id == one.rule)
+            assert line.endswith(f"  {one.sentence} ({one.rule}, {level})")
     assert listed == {one.name: f"# {one.party}: {topic}" for topic, some in TOPICS.items() for one in some}
 
 
@@ -467,3 +469,17 @@ def test_a_peer_that_misbehaves_is_played_as_it_is(
 def test_a_story_has_no_twin(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "first-call", "--well"]) == 2
     assert "first-call is a story; --well is for" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("run.jsonl", b'{"'),
+        ("run.SVG", b"<svg"),
+        ("run.html", b"<!doctype html>"),
+        ("run.txt", b"  0 ms  "),
+    ],
+)
+def test_the_name_of_the_saved_file_says_its_format(name: str, start: bytes, tmp_path: Path) -> None:
+    assert main(["run", "three-pages", "--save", str(tmp_path / name)]) == 0
+    assert (tmp_path / name).read_bytes()[: len(start)] == start

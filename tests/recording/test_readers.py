@@ -870,3 +870,11 @@ def test_a_hostile_file_takes_no_time(data: bytes) -> None:
         with suppress(RecordingError):
             read_trace(data, format=format)
         assert time.process_time() - began < 6
+
+
+@pytest.mark.parametrize(
+    ("start", "what"), [(b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "ZIP"), (b"\x89PNG\r\n", "a picture")]
+)
+def test_what_is_packed_or_no_text_is_named(start: bytes, what: str) -> None:
+    with pytest.raises(RecordingError, match=rf"^trace\.gz is .*{what}"):
+        read_trace(start + b"\x00" * 20, name="trace.gz")

@@ -65,7 +65,10 @@ def _chosen(source: Source, format: str | None) -> Format:
     claims = {name: one.claims(source) for name, one in FORMATS.items()}
     best = max(claims, key=claims.__getitem__)
     if not claims[best]:
-        raise RecordingError(f"{source.what} is of no format that is known here. {_reason(source)}")
+        known = ", ".join(one.what for one in FORMATS.values())
+        raise RecordingError(
+            f"{source.what} is of no format that is known here. {_reason(source)} What can be read: {known}."
+        )
     return FORMATS[best]
 
 

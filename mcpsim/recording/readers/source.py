@@ -17,6 +17,15 @@ SAMPLE: Final = 200
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _OPENING: Final = (b"{", b"[")
+# How files begin that are no text at all, and what they are.
+_NO_TEXT: Final = (
+    (b"\x1f\x8b", "is compressed with gzip: unpack it first"),
+    (b"PK\x03\x04", "is a ZIP archive: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first"),
+    (b"BZh", "is compressed with bzip2: unpack it first"),
+    (b"\xfd7zXZ", "is compressed with xz: unpack it first"),
+    (b"\x89PNG", "is a picture, and no trace"),
+)
 _SHOWN: Final = 60
 
 
@@ -36,6 +45,9 @@ class Source:
         self.what = name or "The trace"
         if len(data) > lines.MAX_FILE_BYTES:
             raise RecordingError(f"{self.what} has {len(data)} bytes; the limit is {lines.MAX_FILE_BYTES}.")
+        for start, what in _NO_TEXT:
+            if data.startswith(start):
+                raise RecordingError(f"{self.what} {what}.")
         if data.startswith(_UTF16):
             try:
                 data = data.decode("utf-16").encode("utf-8")
