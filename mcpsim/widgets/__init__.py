@@ -5,6 +5,7 @@ The pure functions that make the data are in `view` and `still`; the widget is a
 
 from mcpsim.widgets.bench import Bench
 from mcpsim.widgets.cache_timeline import CacheTimeline
+from mcpsim.widgets.compare import Comparison
 from mcpsim.widgets.elicitation_form import ElicitationForm
 from mcpsim.widgets.pagination_explorer import PaginationExplorer
 from mcpsim.widgets.player import Player, display_bundle
@@ -16,6 +17,7 @@ from mcpsim.widgets.view import player_data
 __all__ = [
     "Bench",
     "CacheTimeline",
+    "Comparison",
     "ElicitationForm",
     "PaginationExplorer",
     "Player",
