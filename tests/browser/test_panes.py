@@ -220,6 +220,8 @@ def test_the_request_state_and_what_the_server_sees_in_it(play: Play, by: str) -
     expect(client).to_contain_text("request state for tools/call #1 new")
     expect(client).to_contain_text("opaque to this party")
     expect(server).to_contain_text("Nothing. Each request brings along all that the server needs")
+    # The user is in the picture, and no party of the protocol.
+    expect(memory.locator(".mcpsim-card")).to_have_count(2)
     inside = memory.locator("details.mcpsim-part-state")
     expect(inside).to_contain_text("for which request")
     expect(inside).to_contain_text("HMAC-SHA256")

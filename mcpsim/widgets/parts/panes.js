@@ -449,14 +449,15 @@ class Panes {
   }
 
   parties() {
-    const { memory, parties } = this.view.data;
+    // Users and hosts are no parties of the protocol.
+    const { memory, parties, beside = [] } = this.view.data;
     const known = memory.map((entry) => [
       entry.connection ? `${entry.party}, connection ${entry.connection}` : entry.party,
       entry.party,
       entry.at,
     ]);
     const named = new Set(memory.map((entry) => entry.party));
-    const silent = parties.filter((party) => !named.has(party)).map((party) => [party, party, null]);
+    const silent = parties.filter((party) => !named.has(party) && !beside.includes(party)).map((party) => [party, party, null]);
     return [...known, ...silent];
   }
 
@@ -493,7 +494,7 @@ class Panes {
   heldState({ label, state, from, until }, cursor) {
     const { text, size } = this.view.data.states[state];
     const change = from === cursor ? "new" : until === cursor ? "given back" : "";
-    return this.entry(`request state for ${label}`, `${text} (${size.toLocaleString("en")} characters, opaque to this party)`, change);
+    return this.entry(`request state for ${label}`, `${text.slice(0, 32)}… (${size.toLocaleString("en")} characters, opaque to this party)`, change);
   }
 
   entry(key, value, change) {
