@@ -241,7 +241,7 @@ def _said(turn: Turn, names: Mapping[int, str], walk: Sequence[Turn]) -> str:
     if turn.kind == REFUSED:
         told = "The server refused the cursor, as it SHOULD."
         if turn.made_up:
-            told += " A client MUST NOT make one up."
+            told += " Clients MUST treat cursors as opaque, and this one was made up."
         return told + (" The one that the last page gave is still good." if _next_cursor(walk) else "")
     if turn.kind == ADDED:
         return f"{listed} was added to the list. The client does not know."

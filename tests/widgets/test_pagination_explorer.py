@@ -102,7 +102,7 @@ def test_a_made_up_cursor_is_refused_and_the_right_one_stays_good(scheme: str, c
     row = widget.shown["rows"][-1]
     assert row["head"] == "Refused"
     assert dict(row["cursor"])["error"].startswith("-32602: ")
-    assert "MUST NOT make one up" in widget.shown["status"]
+    assert "and this one was made up" in widget.shown["status"]
     assert "\u202e" not in json.dumps(widget.shown, ensure_ascii=False)
     widget.next_page()
     assert widget.turns[-1].keys == (5000, 6000, 7000, 8000)
