@@ -58,3 +58,13 @@ def test_audit_rate() -> None:
             assert all(isinstance(value, float) and value > 0 for value in size.values())
             assert size["ratio"] == pytest.approx(size["parse_per_s"] / size["audit_per_s"])
         assert trace["growth"] > 0
+
+
+@pytest.mark.browser
+def test_player_against_mermaid() -> None:
+    found = printed("player_against_mermaid.py", "--messages", "6", "--rounds", "1")
+    assert list(found) == ["6"]
+    for name in ("open", "shown", "step"):
+        ours, theirs = found["6"][f"{name}_ms"], found["6"][f"mermaid_{name}_ms"]
+        assert ours > 0
+        assert found["6"][f"{name}_ratio"] == pytest.approx(theirs / ours)
