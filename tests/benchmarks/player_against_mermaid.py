@@ -53,7 +53,9 @@ function model(values) {
     },
     save_changes() {},
     on: (event, callback) => listeners.set(event, [...(listeners.get(event) || []), callback]),
-    off: (event, callback) => listeners.set(event, (listeners.get(event) || []).filter((one) => one !== callback)),
+    off(event, callback) {
+      listeners.set(event, (listeners.get(event) || []).filter((one) => one !== callback));
+    },
   };
 }
 async function timed(action) {
