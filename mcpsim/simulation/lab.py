@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from mcpsim.errors import ConnectionClosed, McpSimError, SimulationError
 from mcpsim.recording import Recorder, Recording, Scribe
+from mcpsim.recording.run import single
 from mcpsim.server.server import Server
 from mcpsim.server.stdio import StdioServing
 from mcpsim.simulation.endpoints import ServerEndpoint
@@ -256,14 +257,14 @@ class LabConnection:
         except (Exception, SystemExit) as error:
             if loop.is_running():
                 raise
-            self._fail(f"{type(error).__name__}: {error}")
+            self._fail(_told(error))
         except BaseException:
             self._freeze()
             raise
         else:
             if main.done():
                 ended = None if main.cancelled() else main.exception()
-                self._fail("The server stopped." if ended is None else f"{type(ended).__name__}: {ended}")
+                self._fail("The server stopped." if ended is None else _told(ended))
 
     def _fail(self, why: str) -> None:
         self.failure = f"The server cannot go on. {why}"
@@ -334,6 +335,12 @@ async def _read_away(end: End) -> None:
 
 async def _now(act: Callable[[], None]) -> None:
     act()
+
+
+def _told(error: BaseException) -> str:
+    # What a handler raises comes in the groups of the tasks around it.
+    found = single(error)
+    return f"{type(found).__name__}: {found}"
 
 
 def _microseconds(ms: float) -> int:
