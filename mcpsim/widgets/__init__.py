@@ -7,6 +7,7 @@ from mcpsim.widgets.bench import Bench
 from mcpsim.widgets.cache_timeline import CacheTimeline
 from mcpsim.widgets.compare import Comparison
 from mcpsim.widgets.elicitation_form import ElicitationForm
+from mcpsim.widgets.message_lab import MessageLab
 from mcpsim.widgets.pagination_explorer import PaginationExplorer
 from mcpsim.widgets.player import Player, display_bundle
 from mcpsim.widgets.progress_bars import ProgressBars
@@ -19,6 +20,7 @@ __all__ = [
     "CacheTimeline",
     "Comparison",
     "ElicitationForm",
+    "MessageLab",
     "PaginationExplorer",
     "Player",
     "ProgressBars",
