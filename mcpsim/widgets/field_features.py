@@ -289,4 +289,56 @@ FEATURES: Final[tuple[Field, ...]] = (
         "What the structured result of this tool looks like.",
         "server/tools#output-schema server/tools#output-schema",
     ),
+    Field(
+        ("params", "arguments"),
+        BOTH,
+        "prompts/get",
+        "What the prompt is filled in with. The server SHOULD check it before it uses it.",
+        "server/prompts#implementation-considerations server/prompts#implementation-considerations",
+    ),
+    Field(
+        ("result", "description"),
+        BOTH,
+        "prompts/get",
+        "What the prompt is for, in words. It MAY be missing.",
+        "server/prompts#getting-a-prompt server/prompts#getting-a-prompt",
+    ),
+    Field(
+        ("params", "elicitationId"),
+        LEGACY,
+        "elicitation/create notifications/elicitation/complete",
+        "The name of this visit to a page: a notification that it is over names it again.",
+        "client/elicitation#url-mode-elicitation-requests",
+    ),
+    Field(
+        ("result", "stopReason"),
+        LEGACY,
+        "sampling/createMessage",
+        "Why the model stopped. `toolUse`: it wants a tool to be called first.",
+        "client/sampling#creating-messages",
+    ),
+    Field(
+        ("header", "content-type"),
+        BOTH,
+        "",
+        "What the body is: one JSON message, or an event stream (`text/event-stream`).",
+        "basic/transports/streamable-http#sending-messages basic/transports#sending-messages-to-the-server",
+    ),
+    Field(
+        ("header", "authorization"),
+        BOTH,
+        "",
+        "Who asks: a token. The client MUST send it with every HTTP request to a server that wants one.",
+        "basic/authorization/index#token-requirements basic/authorization#token-requirements",
+    ),
+    *(
+        Field(
+            ("params", "_meta", name),
+            MODERN,
+            "",
+            "For tracing a call through several programs. It MUST have the form that the W3C gave it.",
+            "basic/index#meta",
+        )
+        for name in ("traceparent", "tracestate", "baggage")
+    ),
 )
