@@ -17,7 +17,9 @@ class Diagram {
     this.arrows = new Map();
     this.bars = new Map();
     this.waits = new Map();
+    // Until it is known how wide it is, there is nothing to draw: the lanes were those of other data.
     this.width = 0;
+    this.lanes = null;
     this.heads = html("div", { class: "mcpsim-heads", "aria-hidden": "true" });
     this.svg = svg("svg", { class: "mcpsim-drawing", "aria-hidden": "true" });
     this.lanesLayer = svg("g");

@@ -223,6 +223,7 @@ class View {
 
   build() {
     const data = this.data;
+    this.drawn = data;
     this.root.setAttribute("aria-label", `Player: ${data.title}`);
     this.root.style.setProperty("--run-height", `${data.height + 60}px`);
     this.root.replaceChildren(
@@ -409,6 +410,8 @@ class View {
   }
 
   showCursor() {
+    // Other data came with this cursor, and are built next: the picture is still of those before.
+    if (this.drawn !== this.data) return;
     const cursor = this.cursor;
     const step = this.data.steps[cursor - 1];
     this.range.value = cursor;
