@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from mcpsim.client.client import Client
 from mcpsim.eras.revisions import ClientEra
-from mcpsim.errors import ElicitationSchemaError, SimulationError
+from mcpsim.errors import ElicitationSchemaError, FramingError, SimulationError
 from mcpsim.messages import write_json
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
@@ -83,6 +83,7 @@ class ElicitationForm(Acting):
         server: str = "desk",
     ) -> None:
         self.question: Mapping[str, Any] | None = question_of(question)
+        _check_sendable(self.question)
         self._server = server
         self._on_answer = on_answer
         self.answer: Answer | None = None
@@ -372,6 +373,13 @@ def question_of(question: Any) -> dict[str, Any]:
     if {"message", "requestedSchema", "url", "mode"} & found.keys() and "properties" not in found:
         return found
     return {"mode": "form", "message": MESSAGE, "requestedSchema": found}
+
+
+def _check_sendable(question: Mapping[str, Any]) -> None:
+    try:
+        write_json(question)
+    except FramingError as error:
+        raise ElicitationSchemaError(f"No server can send this question. {error}") from None
 
 
 def _play(question: Mapping[str, Any], answer: Answer, name: str, era: ClientEra) -> Run:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.standalone import json_in_html
@@ -92,6 +92,10 @@ class Shown:
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
+
+    def settle(self) -> None:
+        """Wait for the answer to the last wish."""
+        expect(self.page.locator(".mcpsim-acting")).to_have_attribute("aria-busy", "false")
 
     def is_narrow_enough(self) -> bool:
         """Whether nothing stands out of the page at the side."""

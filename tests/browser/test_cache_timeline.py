@@ -101,6 +101,7 @@ def test_turning_the_knobs(show: Open) -> None:
     expect(shown.page.get_by_title(re.compile("fresh for 2 min")).first).to_be_visible()
     ttl.press("ArrowDown")
     expect(shown.page.get_by_title(re.compile("fresh for 119 s")).first).to_be_visible()
+    shown.settle()
     assert len(shown.trips) == 6
 
 
@@ -110,6 +111,7 @@ def test_a_moment_that_is_not_there_any_more(show: Open) -> None:
     shown.press("End")
     last = int(slider(shown).input_value())
     shown.page.get_by_role("combobox", name="Caches of the clients").select_option("they share one")
+    shown.settle()
     expect(slider(shown)).not_to_have_attribute("max", str(last))
     assert int(slider(shown).input_value()) <= int(slider(shown).get_attribute("max") or 0)
 

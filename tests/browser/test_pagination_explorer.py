@@ -34,6 +34,7 @@ def test_reading_to_the_end_by_mouse(show: Open) -> None:
     expect(row(shown, "Page 1")).to_contain_text("sent: no cursor")
     expect(shown.status).to_contain_text("The page brought 1, 2, 3, 4.")
     shown.button("Next page").click()
+    expect(row(shown, "Page 2")).to_be_visible()
     shown.button("Next page").click()
     expect(row(shown, "Page 3")).to_contain_text("none: this is the end")
     expect(shown.button("Next page")).to_have_attribute("aria-disabled", "true")
@@ -41,6 +42,16 @@ def test_reading_to_the_end_by_mouse(show: Open) -> None:
     assert len(shown.trips) == 3
     shown.button("Start again").click()
     expect(row(shown, "The list, time 2")).to_be_visible()
+
+
+def test_no_press_is_lost_while_the_kernel_is_busy(show: Open) -> None:
+    shown = show(PaginationExplorer())
+    shown.button("First page").focus()
+    # In one go: no answer can come in between.
+    press = "() => { const button = document.activeElement; button.click(); button.click(); button.click(); }"
+    shown.page.evaluate(press)
+    expect(row(shown, "Page 3")).to_be_visible()
+    assert [trip["asked"]["n"] for trip in shown.trips] == [1, 2, 3]
 
 
 def test_a_gap_by_key(show: Open) -> None:

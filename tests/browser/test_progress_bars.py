@@ -88,6 +88,7 @@ def test_stopping_by_key(show: Open) -> None:
     stop = shown.button("Stop #1 export()")
     stop.focus()
     shown.press("Enter")
+    shown.settle()
     expect(stop).to_be_focused()
     shown.button("Step").focus()
     shown.press("Space")
@@ -107,23 +108,28 @@ def test_stopping_by_mouse_on_http_closes_the_stream(show: Open) -> None:
     shown = show(bars(transport=StreamableHttp()))
     until(shown, "Progress arrives: 1 of 2")
     shown.button("Stop #1 export()").click()
+    shown.settle()
     until(shown, "closes the response stream")
     expect(bar(shown, "#1 export()")).to_have_attribute("aria-valuetext", "1 of 2. <b>Part</b> 1 → stopped")
     told = shown.page.get_by_role("group", name="What happened so far")
     expect(told.get_by_role("listitem").last).to_contain_text("closes the response stream")
 
 
-def test_playing_to_the_end_and_pausing(show: Open) -> None:
+def test_playing_to_the_end_and_pausing(show: Open, page: Page) -> None:
+    # The page's clock goes when it is told to.
+    page.clock.install()
     shown = show(bars())
     shown.button("Play").focus()
     shown.press("Enter")
     expect(shown.button("Pause")).to_be_focused()
+    page.clock.run_for(450)
     expect(shown.status).to_contain_text("begins the work")
     shown.button("Pause").click()
     stands = shown.status.inner_text()
-    shown.page.wait_for_timeout(300)
+    page.clock.run_for(5_000)
     assert shown.status.inner_text() == stands
     shown.button("Play").click()
+    page.clock.run_for(20_000)
     expect(shown.button("Step")).to_have_attribute("aria-disabled", "true")
     expect(shown.button("Play")).to_be_visible()
 
@@ -135,4 +141,3 @@ def test_it_fits_and_leaves_nothing_behind(show: Open, page: Page, width: int) -
     shown.button("Play").click()
     assert shown.is_narrow_enough()
     assert shown.leave() == 0
-    page.wait_for_timeout(200)

@@ -273,6 +273,8 @@ def test_whatever_says_a_question() -> None:
     assert question_of(odd)["requestedSchema"] == odd
     with pytest.raises(ElicitationSchemaError, match="not 5"):
         form(5)
+    with pytest.raises(ElicitationSchemaError, match="No server can send this question"):
+        form({"type": "object", "properties": {"\ud800": {"type": "string"}}})
     with pytest.raises(ElicitationSchemaError, match="A form is"):
         form(int)
 

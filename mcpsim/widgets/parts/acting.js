@@ -7,6 +7,7 @@
 class ActingView {
   constructor(model, el, name) {
     this.model = model;
+    this.later = [];
     this.id = `mcpsim-${name}-${Math.random().toString(36).slice(2)}`;
     this.root = html("div", { class: `mcpsim-ui mcpsim-acting mcpsim-${name}`, role: "region", tabindex: "-1" });
     this.title = html("strong", { class: "mcpsim-acting-title" });
@@ -41,7 +42,12 @@ class ActingView {
     return (this.model.get("asked").n || 0) > this.shown.n;
   }
 
+  // One wish after the other: of several that are under way at once, a notebook would send the last one alone.
   ask(wish) {
+    if (this.waiting) {
+      if (this.later.length < 20) this.later.push(wish);
+      return;
+    }
     this.model.set("asked", { ...wish, n: Math.max(this.model.get("asked").n || 0, this.shown.n) + 1 });
     this.model.save_changes();
   }
@@ -54,6 +60,7 @@ class ActingView {
     this.error.hidden = !error;
     this.show(this.shown);
     this.wait();
+    if (!this.waiting && this.later.length) this.ask(this.later.shift());
   }
 
   wait() {
