@@ -150,7 +150,11 @@ class Panes {
     const box = html("details", { class: `mcpsim-part-${name}`, open: this.unfolded[kept] });
     const summary = html("summary", { tabindex: "0", "data-keep": name }, title);
     box.append(summary, ...children);
-    box.addEventListener("toggle", () => (this.unfolded[kept] = box.open));
+    // The event of the change itself comes later, when the next step may be shown already.
+    summary.addEventListener("click", () => (this.unfolded[kept] = !box.open));
+    box.addEventListener("toggle", () => {
+      if (box.isConnected) this.unfolded[kept] = box.open;
+    });
     return box;
   }
 
