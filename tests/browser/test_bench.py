@@ -237,7 +237,8 @@ def test_a_switch_by_mouse_and_by_key(show: Callable[[Bench], Shown]) -> None:
 
 def test_all_knobs_can_be_reached_by_the_tab_key(show: Callable[[Bench], Shown]) -> None:
     shown = show(of("first-call"))
-    labels = ["Back to the story", "Client's era", "Server's eras", "Transport", "Latency", "What goes wrong"]
+    labels = ["Link text to open", "Open", "Back to the story"]
+    labels += ["Client's era", "Server's eras", "Transport", "Latency", "What goes wrong"]
     for label in labels:
         shown.page.keyboard.press("Tab")
         focused = shown.page.locator(":focus")
@@ -284,16 +285,17 @@ def test_a_fault_is_offered_with_the_messages_that_there_are(show: Callable[[Ben
 def test_the_player_keeps_its_step_or_goes_to_what_is_different(show: Callable[[Bench], Shown]) -> None:
     shown = show(of("two-rounds"))
     step = shown.player.get_by_role("spinbutton", name="Go to step")
-    step.fill("4")
+    step.fill("6")
     step.press("Enter")
     shown.number("Latency").fill("250")
     shown.number("Latency").press("Enter")
     shown.runs(2)
-    expect(step).to_have_value("4")
+    expect(step).to_have_value("6")
+    # The fourth step is what the user answers.
     shown.choice("Asked for the day, the user").select_option("decline")
     shown.runs(3)
-    expect(step).to_have_value("3")
-    assert shown.widget.cursor == 3
+    expect(step).to_have_value("4")
+    assert shown.widget.cursor == 4
 
 
 def test_what_was_switched_on_in_the_player_stays_on(show: Callable[[Bench], Shown]) -> None:
@@ -308,7 +310,7 @@ def test_what_was_switched_on_in_the_player_stays_on(show: Callable[[Bench], Sho
             "aria-pressed", "true"
         )
     table = shown.player.get_by_role("group", name="All messages as a table")
-    expect(table.get_by_role("row")).to_have_count(2)
+    expect(table.get_by_role("table").first.get_by_role("row")).to_have_count(2)
     expect(shown.player.get_by_role("listbox", name="Messages")).to_have_count(0)
     shown.player.get_by_role("button", name="Table", exact=True).click()
     expect(shown.player.get_by_role("listbox", name="Messages")).to_be_visible()
@@ -325,7 +327,7 @@ def test_differences_are_more_than_a_colour(show: Callable[[Bench], Shown]) -> N
     expect(messages).to_contain_text("2 more than in the run before")
     expect(shown.row()).to_have_attribute("aria-current", "true")
     expect(shown.row(1)).not_to_have_attribute("aria-current", "true")
-    expect(shown.page.get_by_role("status")).to_contain_text("Run 2: 8 messages, ")
+    expect(shown.page.locator(".mcpsim-status")).to_contain_text("Run 2: 8 messages, ")
 
 
 def test_an_error_of_the_story_is_text(show: Callable[[Bench], Shown]) -> None:
@@ -399,7 +401,7 @@ def test_two_quick_changes_are_both_kept(show: Callable[[Bench], Shown]) -> None
           turn("Transport", "http");
         }"""
     )
-    expect(shown.page.get_by_role("status")).to_contain_text("Run 4: ")
+    expect(shown.page.locator(".mcpsim-status")).to_contain_text("Run 4: ")
     expect(shown.page.get_by_role("region", name=re.compile("^Bench: "))).to_have_attribute(
         "aria-busy", "false"
     )
@@ -419,7 +421,7 @@ def test_a_kernel_that_does_not_answer_is_told(page: Page) -> None:
     expect(region).to_have_attribute("aria-busy", "false")
     page.get_by_role("combobox", name="Transport").select_option("http")
     expect(region).to_have_attribute("aria-busy", "true")
-    told = page.get_by_role("status").evaluate("element => getComputedStyle(element, '::after').content")
+    told = page.locator(".mcpsim-status").evaluate("element => getComputedStyle(element, '::after').content")
     assert told == '" Waiting for the kernel …"'
     expect(page.get_by_role("combobox", name="Transport")).to_have_value("http")
 
