@@ -264,6 +264,7 @@ def entry_data(
     sent = [row for row in rows if row["from"] == CLIENT_LANE and "frame" in row]
     came = [row for row in rows if row["from"] != CLIENT_LANE or "frame" not in row]
     shown, budget = came[:MAX_SHOWN], [MAX_CHARACTERS]
+    heads = {frame.number: _head(frame) for frame in recording.frames if frame.index >= entry.begin}
     return {
         "number": entry.number,
         "label": entry.label,
@@ -271,8 +272,8 @@ def entry_data(
         "verdict": outcome.sentence,
         "messages": [_message(one, entry, recording) for one in entry.walked],
         "left_out": entry.left_out,
-        "sent": [_step(row, data, budget) for row in sent[:MAX_SHOWN]],
-        "came": [_step(row, data, budget) for row in shown],
+        "sent": [_step(row, data, heads, budget) for row in sent[:MAX_SHOWN]],
+        "came": [_step(row, data, heads, budget) for row in shown],
         "more": len(came) - len(shown),
         "findings": list(_findings(rows, data))[:MAX_FINDINGS],
     }
@@ -293,15 +294,27 @@ def _message(walked: Walked, entry: Entry, recording: Recording) -> dict[str, An
     }
 
 
-def _step(row: Mapping[str, Any], data: Mapping[str, Any], budget: list[int]) -> dict[str, Any]:
+def _head(frame: Frame) -> str:
+    """The first line of an HTTP request or response; "" where the frame has none."""
+    head = frame.head or {}
+    if "status" in head:
+        return f"HTTP {head['status']} {REASONS.get(head['status'], '')}".rstrip()
+    return one_line(f"{head['method']} {head.get('path', '')}", 60).strip() if "method" in head else ""
+
+
+def _step(
+    row: Mapping[str, Any], data: Mapping[str, Any], heads: Mapping[int, str], budget: list[int]
+) -> dict[str, Any]:
     """A step of the player, with its texts in place; what is too much is left out.
 
-    Keys: `n`, `time`, `kind`, `from`, `to`, `label`, `gist`, `what`, `rule` ([text, url] or None), `json`,
+    Keys: `n`, `time`, `kind`, `from`, `to`, `label`, `gist`, `what`, `head` (of HTTP, or ""),
+    `rule` ([text, url] or None), `json`,
     `fields` (a list of [path, text, url, line]), `raw`, `cut` (whether something was left out).
     """
     texts = data["texts"]
     found: dict[str, Any] = {
         **{name: row[name] for name in ("n", "time", "kind", "from", "to", "label", "gist", "what")},
+        "head": heads.get(row.get("frame", 0), ""),
         "rule": texts[row["rule"]] if row["rule"] >= 0 else None,
         "json": row.get("json"),
         "fields": [[path, *texts[position], line] for path, position, line in row.get("fields", ())],

@@ -420,6 +420,7 @@ class MessageLabView extends ActingView {
       { "data-lm-suppress-shortcuts": "true" },
       html("span", { class: `mcpsim-lab-kind mcpsim-lab-kind-${step.kind}` }, kind),
       " ",
+      ...(step.head && !step.label.startsWith("HTTP") ? [html("span", { class: "mcpsim-lab-kind" }, step.head), " "] : []),
       html("bdi", {}, `${step.label} ${step.gist}`.trim()),
       " ",
       html("span", { class: "mcpsim-acting-quiet" }, step.time),
