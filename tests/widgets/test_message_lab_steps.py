@@ -28,7 +28,7 @@ from tests.properties.arbitrary import everything, lines, notifications, request
 
 ERAS = ("both", "modern", "legacy")
 messages = lines(st.one_of(requests(), requests(), notifications(), responses))
-quickly = settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=40)
+quickly = settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=25)
 
 
 def answers(lab: MessageLab, entry: Entry) -> list[Any]:
