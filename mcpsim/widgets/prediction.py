@@ -41,6 +41,19 @@ _REVISIONS: Final[Mapping[str, frozenset[str]]] = {
     MODERN: frozenset(MODERN_REVISIONS),
     LEGACY: frozenset(LEGACY_REVISIONS),
 }
+# The rows of a method that is sent by itself, in the eras that a connection shows.
+_ROWS: Final[Mapping[tuple[str, frozenset[str]], tuple[Method, ...]]] = {
+    (name, eras): tuple(
+        row
+        for row in METHODS
+        if row.name == name
+        and row.kind != "input request"
+        and any(row.revisions & _REVISIONS[era] for era in eras)
+    )
+    for name in {row.name for row in METHODS}
+    for eras in (frozenset({MODERN}), frozenset({LEGACY}), frozenset({MODERN, LEGACY}))
+}
+_NAMES: Final = frozenset(row.name for row in METHODS)
 # Errors that had to come: no result could have been right.
 _NO_RESULT: Final[Mapping[int, str]] = {
     METHOD_NOT_FOUND: "the server does not have this method",
@@ -89,11 +102,13 @@ def predictions(
     asked: dict[str, list[list[int]]] = {}
     table = _Table(_eras_of(steps, conversation))
     for step in steps:
+        if len(asked) == MAX_ASKED:
+            break
         if step.frame is None:
             continue
         reading = conversation.readings[step.frame.number]
         right = _move_of(step.frame, reading)
-        if right is not None and step.number not in broken and len(asked) < MAX_ASKED:
+        if right is not None and step.number not in broken:
             choices = table.choices(step.frame, reading, right)
             if choices is not None:
                 place = crc32(f"{step.number} {right.method}".encode()) % (len(choices) + 1)
@@ -146,8 +161,7 @@ def _move_of(frame: Frame, reading: Reading) -> Move | None:
         kind = ERROR if isinstance(message, ErrorResponse) else INPUT if asks else RESULT
     else:
         return None
-    known = any(row.name == method for row in METHODS)
-    return Move(frame.sender, frame.receiver, kind, method) if known else None
+    return Move(frame.sender, frame.receiver, kind, method) if method in _NAMES else None
 
 
 @dataclass(slots=True)
@@ -212,13 +226,8 @@ class _Moment:
     def modern(self) -> bool:
         return self.eras == frozenset({MODERN})
 
-    def rows(self, method: str) -> list[Method]:
-        revisions = frozenset[str]().union(*(_REVISIONS[era] for era in self.eras))
-        return [
-            row
-            for row in METHODS
-            if row.name == method and row.revisions & revisions and row.kind != "input request"
-        ]
+    def rows(self, method: str) -> tuple[Method, ...]:
+        return _ROWS[method, self.eras]
 
     def may_send(self, sender: str, method: str) -> bool:
         way = "to_server" if sender == self.client else "to_client"
