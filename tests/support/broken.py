@@ -102,6 +102,14 @@ BROKEN: Final[dict[str, Row]] = {
             "test_a_run_beside_itself_is_the_same_in_every_row",
         )
     },
+    "tests/widgets/test_branch.py::test_what_is_no_json_is_said_and_sent": Row(
+        "A message is edited into what is no message.",
+        ("not a message",),
+        rules=("stdin-carries-messages-only",),
+    ),
+    "tests/widgets/test_branch.py::test_hostile_text_stays_text": Row(
+        "The method has a hostile name.", by=("client",)
+    ),
     "tests/simulation/test_branching.py::test_a_branch_is_the_same_up_to_the_change": Row(
         "Messages of any story are changed, into what is no message too.", by=("*",)
     ),
@@ -266,11 +274,13 @@ BROKEN: Final[dict[str, Row]] = {
         ),
     ),
     **{
+        # Where a client uses an id twice, the audit cannot tell which request an answer is for.
+        f"tests/widgets/test_message_lab_steps.py::{name}": BY_HAND._replace(by=("*",))
+        for name in ("test_any_lines", "test_any_http_requests", "test_any_templates_in_any_order")
+    },
+    **{
         f"tests/widgets/test_message_lab_steps.py::{name}": BY_HAND
         for name in (
-            "test_any_lines",
-            "test_any_http_requests",
-            "test_any_templates_in_any_order",
             "test_what_is_refused_on_purpose_is_refused",
             "test_an_id_is_used_twice_in_a_session",
             "test_a_tool_that_needs_a_capability",
