@@ -66,6 +66,10 @@ class _Pairing:
     came_back: dict[tuple[_Hop, _Print], deque[Frame]] = field(
         default_factory=dict[tuple[_Hop, _Print], deque[Frame]]
     )
+    # Where each request stands that was neither passed on nor answered yet.
+    waiting: dict[_Hop, tuple[deque[Frame], Frame]] = field(
+        default_factory=dict[_Hop, tuple[deque[Frame], Frame]]
+    )
     hops: dict[_Hop, _Hop] = field(default_factory=dict[_Hop, _Hop])
     origins: dict[int, int] = field(default_factory=dict[int, int])
     own: set[int] = field(default_factory=set[int])
@@ -86,12 +90,15 @@ class _Pairing:
 
     def _forward(self, frame: Frame, reading: Reading) -> None:
         if frame.receiver in self.gateways:
-            self.came_in.setdefault((frame.receiver, _asked(frame)), deque()).append(frame)
+            waiting = self.came_in.setdefault((frame.receiver, _asked(frame)), deque())
+            waiting.append(frame)
+            self.waiting[_hop(frame, reading)] = waiting, frame
         if frame.sender in self.gateways:
             self.behind.setdefault(frame.sender, {}).setdefault(frame.receiver)
             waiting = self.came_in.get((frame.sender, _asked(frame)))
             if waiting:
                 origin = waiting.popleft()
+                self.waiting.pop(_hop(origin, self.conversation.readings[origin.number]), None)
                 self.origins[frame.number] = origin.number
                 back = _hop(origin, self.conversation.readings[origin.number])
                 self.hops[back] = _hop(frame, reading)
@@ -107,6 +114,13 @@ class _Pairing:
                 self.origins[frame.number] = came.popleft().number
             elif hop not in self.hops or isinstance(frame.parsed, Response | ErrorResponse) or frame.head:
                 self.own.add(frame.number)
+                self._settle(hop)
+
+    def _settle(self, hop: _Hop) -> None:
+        """What a gateway answers by itself is not passed on any more: the next request like it is another."""
+        waiting, frame = self.waiting.pop(hop, (None, None))
+        if waiting is not None and frame is not None:
+            waiting.remove(frame)
 
 
 def _hop(frame: Frame, reading: Reading) -> _Hop:
