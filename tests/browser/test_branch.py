@@ -1,0 +1,187 @@
+"""Branch from here, and two runs side by side, in a browser: by mouse and by key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mcpsim import course
+from mcpsim.course import STORIES
+from mcpsim.recording import Recording
+from mcpsim.widgets import Bench, Comparison, Player
+from tests.browser.in_page import Shown, opener
+
+Open = Callable[..., Shown]
+
+
+@pytest.fixture
+def show(page: Page) -> Iterator[Open]:
+    yield from opener(page)
+
+
+def rows(shown: Shown) -> Locator:
+    return shown.page.get_by_role("listbox", name="Steps of both, aligned").get_by_role("option")
+
+
+def chosen(shown: Shown) -> Locator:
+    return shown.page.locator(".mcpsim-pair[aria-selected=true]")
+
+
+def told(shown: Shown) -> Locator:
+    return shown.page.locator(".mcpsim-pairs-told")
+
+
+def compared() -> Comparison:
+    story = STORIES["first-call"]
+    return Comparison(story.play(era="legacy"), story.play(era="modern"))
+
+
+def test_two_eras_by_mouse(show: Open) -> None:
+    shown = show(compared())
+    assert rows(shown).count() == 9
+    expect(rows(shown).first).to_have_attribute(
+        "aria-label", "Only in legacy: client to server, initialize #1"
+    )
+    expect(shown.page.get_by_text("Only in legacy: initialize, result of initialize")).to_be_visible()
+    rows(shown).nth(3).click()
+    expect(told(shown)).to_contain_text("differs")
+    expect(told(shown).get_by_role("rowheader")).to_have_text(["params"])
+    assert shown.widget.cursor == 4  # pyright: ignore[reportAttributeAccessIssue]
+    shown.button("Forward").click()
+    expect(shown.page.get_by_text("Row 5 of 9")).to_be_visible()
+    shown.button("Back").click()
+    shown.button("Next difference").click()
+    expect(shown.page.get_by_text("Row 5 of 9")).to_be_visible()
+    assert shown.leave() == 0
+
+
+def test_two_eras_by_key(show: Open) -> None:
+    shown = show(compared())
+    rows(shown).first.focus()
+    shown.press("ArrowRight", "ArrowDown")
+    expect(chosen(shown)).to_be_focused()
+    expect(chosen(shown)).to_have_attribute("data-row", "3")
+    shown.press("End")
+    expect(chosen(shown)).to_have_attribute("aria-label", re.compile("The same in both: server"))
+    shown.press("d")
+    expect(chosen(shown)).to_have_attribute("data-row", "1")
+    shown.press("End", "Home", "ArrowRight", "ArrowLeft")
+    expect(chosen(shown)).to_have_attribute("data-row", "1")
+
+
+def test_what_only_one_has_is_marked_by_shape_and_by_words(show: Open) -> None:
+    shown = show(compared())
+    cell = rows(shown).first.locator(".mcpsim-pairs-cell").first
+    expect(cell).to_contain_text("only here")
+    assert cell.evaluate("cell => getComputedStyle(cell).borderTopStyle") == "dashed"
+    differs = rows(shown).nth(3).locator(".mcpsim-pairs-cell").first
+    assert differs.evaluate("cell => getComputedStyle(cell).borderTopStyle") == "solid"
+
+
+@pytest.mark.parametrize("width", [400, 900])
+def test_a_comparison_is_narrow_enough(show: Open, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    assert show(compared()).is_narrow_enough()
+
+
+def test_only_the_rows_in_view_are_drawn(show: Open) -> None:
+    run = STORIES["first-call"].play()
+    note = next(event for event in run.recording.events if event.kind == "closed")
+    many = Recording(run.recording.header, (*run.recording.events, *[note] * 2_000))
+    shown = show(Comparison(many, many))
+    assert rows(shown).count() < 60
+    rows(shown).first.focus()
+    shown.press("End")
+    expect(chosen(shown)).to_have_attribute("data-row", "2006")
+    assert rows(shown).count() < 60
+
+
+def test_a_branch_by_mouse(show: Open) -> None:
+    shown = show(Player(STORIES["first-call"].play(), cursor=2))
+    shown.button("Branch").click()
+    expect(shown.page.get_by_text("The next message is step 3, client → server: tools/call.")).to_be_visible()
+    shown.page.get_by_label("Delay the next message").check()
+    shown.page.get_by_label("Milliseconds").fill("250")
+    shown.button("Play again with this change").click()
+    expect(
+        shown.page.get_by_text("After step 2: The next message (client → server) takes 250 ms longer.")
+    ).to_be_visible()
+    expect(rows(shown).nth(0)).to_have_attribute("aria-label", re.compile("^The same in both"))
+    expect(shown.page.get_by_text("250 ms later").first).to_be_visible()
+    expect(shown.page.get_by_role("group", name="Controls")).to_be_hidden()
+    shown.button("Another change here").click()
+    shown.page.get_by_label("Lose the next message").check()
+    shown.button("Play again with this change").click()
+    expect(shown.page.get_by_text("The story ended with an error. RequestTimeout")).to_be_visible()
+    expect(chosen(shown)).to_have_attribute(
+        "aria-label", re.compile("^Differs: first run: .*branch: .*lost$")
+    )
+    shown.button("Back to the first run").click()
+    expect(shown.page.get_by_role("group", name="Controls")).to_be_visible()
+    expect(shown.button("Branch")).to_be_focused()
+    # One message there for each thing that was asked: two forms are one, for it was the same step.
+    assert [bool(trip["branch_asked"].get("change")) for trip in shown.trips if "branch_asked" in trip] == [
+        *(False, True, True)
+    ]
+
+
+def test_a_branch_by_key(show: Open) -> None:
+    shown = show(Player(STORIES["first-call"].play(), cursor=2))
+    shown.page.get_by_role("listbox", name="Messages").get_by_role("option", selected=True).focus()
+    shown.press("b")
+    expect(shown.page.get_by_role("radio", name="Lose the next message")).to_be_focused()
+    shown.press("Enter")
+    expect(shown.button("Back to the first run")).to_be_focused()
+    expect(chosen(shown)).to_have_attribute("data-row", "3")
+    shown.press("ArrowRight")
+    expect(chosen(shown)).to_have_attribute("data-row", "4")
+    shown.press("Escape")
+    expect(shown.page.get_by_role("group", name="Controls")).to_be_visible()
+    shown.press("b", "Escape")
+    expect(shown.page.get_by_role("group", name="Branch from here")).to_be_hidden()
+
+
+def test_a_message_is_edited_in_the_page(show: Open) -> None:
+    shown = show(Player(STORIES["first-call"].play(), cursor=2))
+    shown.button("Branch").click()
+    shown.page.get_by_label("Edit the next message").check()
+    box = shown.page.get_by_role("textbox", name="Message (JSON")
+    box.fill(box.input_value().replace('"name": "', '"name": "x', 1))
+    shown.button("Play again with this change").click()
+    expect(told(shown).get_by_role("rowheader")).to_have_text(["params.name"])
+
+
+def test_why_something_is_not_possible(show: Open) -> None:
+    player = Player(STORIES["first-call"].play())
+    player.cursor = player.steps
+    shown = show(player)
+    shown.button("Branch").click()
+    shown.page.get_by_text("not possible here").click()
+    expect(shown.page.get_by_text("Lose the next message: Nothing is sent after this step.")).to_be_visible()
+
+
+def test_a_recording_alone_says_why_it_has_no_branches(show: Open) -> None:
+    shown = show(Player(STORIES["first-call"].play().recording))
+    expect(shown.button("Branch")).to_have_count(0)
+    shown.button("More").click()
+    shown.page.get_by_role("menuitem", name="Branch from here").click()
+    expect(shown.page.get_by_text("Only the recording is here, not the run")).to_be_visible()
+
+
+def test_a_page_without_a_kernel_has_no_branches(play: Callable[..., Page]) -> None:
+    page = play(STORIES["first-call"].play().recording)
+    expect(page.get_by_role("button", name="Branch")).to_have_count(0)
+    page.get_by_role("button", name="More").click()
+    expect(page.get_by_role("menuitem", name="Branch from here")).to_have_count(0)
+
+
+def test_the_branch_of_a_bench_goes_with_its_run(show: Open) -> None:
+    bench = Bench.of(course.bench("one-question"))
+    shown = show(bench)
+    shown.button("Branch").click()
+    shown.button("Play again with this change").click()
+    expect(rows(shown).first).to_be_visible()
+    assert bench.branch_shown["branch"]["warning"] == ""
