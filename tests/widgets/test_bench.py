@@ -286,7 +286,8 @@ def test_the_player_keeps_its_step_or_goes_to_what_is_different() -> None:
     widget.cursor = len(widget.data["steps"])
     widget.turn(answer_1="decline")
     first = widget.data["steps"][widget.cursor - 1]
-    assert first["label"] == "tools/call #2"
+    # What the user answers comes before what the client makes of it.
+    assert (first["kind"], first["label"]) == ("answer", "declines")
     assert widget.rows[0].outcome == '"Nothing booked"'
 
 

@@ -31,7 +31,7 @@ def test_the_form_of_the_data(recording):
     assert set(data) == {
         "title", "transport", "source", "eras", "parties", "steps", "texts", "requests", "memory", "bars",
         "waits", "height", "left_out", "threads", "findings", "beside", "breaks", "scaled_height",
-        "us_per_px", "nothing", "states", "held",
+        "us_per_px", "nothing", "states", "held", "predictions",
     }  # fmt: skip
     for number, step in enumerate(data["steps"], start=1):
         assert step["n"] == number
