@@ -233,7 +233,8 @@ class Diagram {
       row.setAttribute("aria-selected", String(n === cursor));
       row.tabIndex = n === cursor || (!cursor && n === first) ? 0 : -1;
       // The mark beside the number is a shape; whoever does not see it hears of it.
-      if (kin) row.setAttribute("aria-description", `belongs to step ${cursor}`);
+      const more = [kin ? `belongs to step ${cursor}` : "", ...this.view.each("says", step)].filter(Boolean).join(", ");
+      if (more) row.setAttribute("aria-description", more);
       else row.removeAttribute("aria-description");
       row.inert = when === "future" && this.view.hiding;
       this.arrows.get(n).setAttribute("class", `mcpsim-arrow ${classes.join(" ")}`);
@@ -303,8 +304,8 @@ class Diagram {
     const kind = NAMED.has(step.kind) ? KINDS[step.kind] : "";
     const said = [kind, step.label, step.gist].filter(Boolean).join(" ");
     const worst = findingsAt(this.view.data, step)[0];
-    const more = [worst ? LEVELS[worst.level] : "", ...this.view.each("says", step)].filter(Boolean);
-    row.setAttribute("aria-label", [`${step.n}: ${route}, ${said}${lost}, at ${step.time}`, ...more].join(", "));
+    const found = worst ? `, ${LEVELS[worst.level]}` : "";
+    row.setAttribute("aria-label", `${step.n}: ${route}, ${said}${lost}, at ${step.time}${found}`);
     row.style.top = `${this.top(step)}px`;
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);

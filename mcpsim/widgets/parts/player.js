@@ -17,7 +17,7 @@
 //   skips(step)   the same, and the picture closes up, and one step on or back goes past it; whoever says other
 //                 things about this than before calls view.rearrange()
 //   tags(step)    more nodes in the row of a step
-//   says(step)    the same in words, for the label of the row
+//   says(step)    the same in words, for whoever does not see the row
 //   narrates(step) nodes in place of the narration, or null
 //   built()       after the view was built, also for other data
 //   moved(step, cursor)  after each move
