@@ -268,3 +268,39 @@ def test_a_call_that_is_refused_by_a_tool_error_has_not_become_a_task() -> None:
         gets(2, {"content": [{"type": "text", "text": "What should be counted?"}], "isError": True}),
     ]
     assert found(rows) == {}
+
+
+def test_a_server_that_refuses_a_used_id_is_not_to_blame_even_where_it_is_a_ping() -> None:
+    rows = [
+        *shaken("2025-11-25", tools={}),
+        asks(1, "tools/list"),
+        gets(1, {"tools": []}),
+        asks(1, "ping"),
+        fails(1, -32600, "The id 1 was used before."),
+    ]
+    (one,) = [one for one in audit(rows).findings if one.level != "note"]
+    assert (one.rule, one.party, one.index) == ("request-id-is-new-in-its-session-legacy", "client", 5)
+
+
+def test_progress_after_the_refusal_of_a_second_request_with_the_same_id_is_that_of_the_first() -> None:
+    def call(token: int) -> Row:
+        return asks(1, "tools/call", {"name": "count", "_meta": {"progressToken": token}})
+
+    def progress(value: int) -> Row:
+        return says(
+            "server",
+            {"method": "notifications/progress", "params": {"progressToken": 7, "progress": value}},
+        )
+
+    rows = [
+        *shaken("2025-11-25", tools={}),
+        call(7),
+        progress(1),
+        call(8),
+        fails(1, -32600, "The id 1 is in use."),
+        progress(2),
+        gets(1, {"content": []}),
+    ]
+    assert {(one.rule, one.party) for one in audit(rows).findings if one.level == "MUST"} == {
+        ("request-id-is-new-in-its-session-legacy", "client")
+    }

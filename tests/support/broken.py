@@ -303,10 +303,7 @@ BROKEN: Final[dict[str, Row]] = {
             "browser/test_message_lab.py::test_http_by_mouse_and_key",
         )
     },
-    "tests/widgets/test_message_lab_steps.py::test_an_id_that_is_in_work": BY_HAND._replace(
-        # Of two requests with one id nobody can tell which one an answer is for.
-        rules=("progress-stops-at-completion",)
-    ),
+    "tests/widgets/test_message_lab_steps.py::test_an_id_that_is_in_work": BY_HAND,
     "tests/support/test_checked.py::test_the_story_is_played_checked_and_its_error_raised": Row(
         "The checker has to find it.",
         ("not a message",),

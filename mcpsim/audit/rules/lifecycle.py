@@ -18,6 +18,7 @@ from mcpsim.audit.rule import (
     each,
 )
 from mcpsim.audit.rules.http_common import has_odd_head
+from mcpsim.audit.same_ids import given_before
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TIMEOUT_CANCELS_REVISIONS
 from mcpsim.recording.interchange import CLOSINGS
@@ -246,6 +247,9 @@ def _pong(call: Call) -> Iterator[Found]:
         return
     if call.request.batch is not None:
         # A batch is refused as a whole, whatever is in it.
+        return
+    if call in given_before(call.connection):
+        # It is refused for its id, or what came is the answer to the other one.
         return
     if answer.kind == "error":
         exchange = answer.exchange

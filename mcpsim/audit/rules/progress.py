@@ -20,6 +20,7 @@ from mcpsim.audit.rule import (
     notifications,
     requests,
 )
+from mcpsim.audit.same_ids import in_flight_together
 from mcpsim.audit.words import show
 from mcpsim.eras.revisions import PROGRESS_MESSAGE_REVISIONS, Era
 from mcpsim.messages.meta import PROGRESS_TOKEN
@@ -259,7 +260,7 @@ def _after_completion(connection: Connection) -> Iterator[Found]:
         if call is None or call.answer is None or call.answer.index >= item.index:
             continue
         answer = call.answer
-        if answer.disturbed or task_of(call) is not None:
+        if answer.disturbed or task_of(call) is not None or call in in_flight_together(connection):
             continue
         # What two streams bring may have overtaken each other on the way to the client.
         ordered = item.sender == "client" or is_one_stream(answer, item)
