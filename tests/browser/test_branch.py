@@ -133,7 +133,10 @@ def test_a_branch_by_key(show: Open) -> None:
     shown.page.get_by_role("listbox", name="Messages").get_by_role("option", selected=True).focus()
     shown.press("b")
     expect(shown.page.get_by_role("radio", name="Lose the next message")).to_be_focused()
-    shown.press("Enter")
+    shown.press("ArrowDown")
+    expect(shown.page.get_by_role("radio", name="Delay the next message")).to_be_checked()
+    assert shown.widget.cursor == 2  # pyright: ignore[reportAttributeAccessIssue]
+    shown.press("ArrowUp", "Enter")
     expect(shown.button("Back to the first run")).to_be_focused()
     expect(chosen(shown)).to_have_attribute("data-row", "3")
     shown.press("ArrowRight")

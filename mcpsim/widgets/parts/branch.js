@@ -167,6 +167,10 @@ class Branch {
     }
     const submit = html("button", { type: "submit", disabled: !options.length }, "Play again with this change");
     form.append(html("div", { class: "mcpsim-branch-buttons" }, submit, close));
+    form.addEventListener("keydown", (event) => {
+      // Among radio buttons these keys choose; they are not those of the player behind.
+      if (event.key.startsWith("Arrow") && event.target.matches("input[type=radio]")) event.stopPropagation();
+    });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit(form);
