@@ -56,6 +56,11 @@ class Branching(traitlets.HasTraits):
             raise McpSimError(refused)
         return run
 
+    @traitlets.observe("data")
+    def _on_data(self, change: Any) -> None:
+        # A bench may begin without a run, and have one when a knob is turned.
+        self._say_whether_again()
+
     def _say_whether_again(self) -> None:
         try:
             self._branchable()

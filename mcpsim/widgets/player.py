@@ -79,7 +79,6 @@ class Player(Branching, Picture):
         with self.hold_sync():
             self.data = player_data(recording)
             self.cursor = cursor
-            self._say_whether_again()
 
     @property
     def steps(self) -> int:

@@ -18,6 +18,7 @@ from mcpsim.recording.run import Run
 from mcpsim.server import Server
 from mcpsim.simulation import simulate
 from mcpsim.simulation.branching import CrashServer, DelayNext, DropNext, EditNext, PressStop
+from mcpsim.simulation.knobs import Knob
 from mcpsim.transports.link import StreamableHttp
 from mcpsim.widgets import Bench, Player
 from mcpsim.widgets.branch_view import change_of, choices_data, events_before
@@ -169,6 +170,18 @@ def test_a_bench_branches_the_run_that_it_shows() -> None:
     assert wish(bench, 1, {"id": "drop"})["branch"]["warning"] == ""
     bench.turn(transport="http")
     assert wish(bench, 1, {"id": "drop"})["branch"]["warning"] == ""
+
+
+def test_a_bench_that_begins_without_a_run() -> None:
+    def play(broken: bool) -> Run:
+        if broken:
+            raise ValueError("It cannot be played like this.")
+        return STORIES["first-call"].play()
+
+    bench = Bench(play, [Knob.switch("broken", "Broken", default=True)])
+    assert bench.no_branch == NO_RUN
+    bench.turn(broken=False)
+    assert bench.no_branch == ""
 
 
 def test_a_run_is_shown_with_its_branches() -> None:
