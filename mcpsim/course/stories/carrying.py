@@ -59,7 +59,7 @@ async def stream_is_lost(client: Client) -> str:
 
 
 async def stream_is_resumed(client: Client) -> list[float]:
-    """The stream of an answer breaks: the client fetches the rest with Last-Event-ID (legacy)."""
+    """The stream of an answer breaks: the client fetches the rest with Last-Event-ID."""
     seen: list[float] = []
     await client.call_tool("export_report", {"parts": 4}, on_progress=noted(seen))
     return seen

@@ -18,7 +18,7 @@ from mcpsim.transports.faults import Crash
 
 
 async def server_dies_and_comes_back(client: Client) -> str:
-    """The server dies in the middle of a call. When it is back, the same request simply works (modern)."""
+    """The server dies in the middle of a call. When it is back, the same request simply works."""
     try:
         await client.call_tool("export_report", {"parts": 3})
     except ConnectionClosed:
@@ -27,7 +27,7 @@ async def server_dies_and_comes_back(client: Client) -> str:
 
 
 async def session_dies_with_the_server(client: Client) -> str:
-    """The server dies and comes back. It knows no session: 404, and the client has to begin anew (legacy)."""
+    """The server dies and comes back. It knows no session: 404, and the client has to begin anew."""
     await client.list_tools()
     await anyio.sleep(1)
     return text_of(await client.call_tool("find_ticket", {"number": "T-1001"}))

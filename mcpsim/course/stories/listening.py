@@ -14,7 +14,7 @@ from mcpsim.transports.faults import Crash
 
 
 async def watch_a_notice(client: Client) -> list[str]:
-    """Listen for changes of one resource, and hear of it when it changes (modern)."""
+    """Listen for changes of one resource, and hear of it when it changes."""
     seen: list[str] = []
     async with client.listen(resource_subscriptions=["notice://monday"]) as subscription:
         await client.call_tool("pin", {"day": "tuesday", "text": "The lift works again."})
@@ -60,7 +60,7 @@ async def subscription_breaks_off(client: Client) -> str:
 
 
 async def subscribe_the_old_way(client: Client) -> list[str]:
-    """Subscribe to one resource in a session, hear of it, and unsubscribe (legacy)."""
+    """Subscribe to one resource in a session, hear of it, and unsubscribe."""
     await client.subscribe("notice://monday")
     await client.call_tool("pin", {"day": "monday", "text": "The canteen has stew."})
     await anyio.sleep(0.2)
