@@ -34,6 +34,13 @@ class Table {
     this.mark();
   }
 
+  saysOf(step) {
+    return this.view
+      .each("says", step)
+      .filter(Boolean)
+      .map((text) => html("div", { class: "mcpsim-quiet" }, text));
+  }
+
   // What goes on for a while, as far as it has begun where what comes is hidden.
   bars() {
     const { data, cursor, hiding } = this.view;
@@ -84,7 +91,7 @@ class Table {
           html("td", {}, html("bdi", {}, step.from)),
           html("td", {}, html("bdi", {}, step.to)),
           html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
-          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null, ...this.view.each("tags", step).flat()),
+          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null, ...this.saysOf(step)),
           html("td", { dir: "auto" }, ...prose(step.what), ...findingsAt(this.view.data, step).map(finding)),
         ),
       );
