@@ -60,8 +60,8 @@ def player_data(recording: Recording) -> dict[str, Any]:
             ("delivered", "dropped", "in flight"), `took` (how long it travelled, for people, or ""),
             `arrives` (the step during which it arrives, or None), `copy_of` (a step, or 0), `changed`
             (whether other bytes arrived), `about` (the step of the request that it belongs to, or 0), `json`
-            (the body, indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or -1]) and
-            `raw` (a list of [title, text]), `meta` (the first and the last line of each `_meta` in `json`),
+            (the body, indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or
+            -1]), `raw` (a list of [title, text]), `meta` (the first and the last line of each `_meta` in `json`),
             `state` (position in `states` of the request state that it carries, or -1) and `compared` (what
             is not the same as in a related message, as `Comparing.rows` gives it). `pins` (positions in
             `findings`) where the audit found something.

@@ -492,9 +492,12 @@ def test_two_views_of_one_model(page, made):
     page.clock.run_for(1_700)
     expect(fields.nth(0)).to_have_value("3")
     # Another recording is shown in all views, from where its cursor is.
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
     page.evaluate("data => window.model.set('data', data)", player_data(made.dropped()))
     expect(page.locator(".mcpsim-title")).to_have_text(["Messages that get lost"] * 2)
     expect(page.locator(".mcpsim-where").first).to_contain_text("Step 3 of 8")
+    assert wrong == []
     # A view that goes takes its listeners along, and the clock stops with the model.
     page.evaluate("window.remove[0]()")
     expect(page.locator(".mcpsim-player")).to_have_count(1)
