@@ -61,10 +61,10 @@ def player_data(recording: Recording) -> dict[str, Any]:
             `arrives` (the step during which it arrives, or None), `copy_of` (a step, or 0), `changed`
             (whether other bytes arrived), `about` (the step of the request that it belongs to, or 0), `json`
             (the body, indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or
-            -1]), `raw` (a list of [title, text]), `meta` (the first and the last line of each `_meta` in `json`),
-            `state` (position in `states` of the request state that it carries, or -1) and `compared` (what
-            is not the same as in a related message, as `Comparing.rows` gives it). `pins` (positions in
-            `findings`) where the audit found something.
+            -1]), `raw` (a list of [title, text]), `meta` (the first and the last line of each `_meta` in
+            `json`), `state` (position in `states` of the request state that it carries, or -1) and
+            `compared` (what is not the same as in a related message, as `Comparing.rows` gives it). `pins`
+            (positions in `findings`) where the audit found something.
         `texts`: a list of [text, url], each of them once.
         `findings`: what the audit says: `level`, `party`, `rule` (its id), `message`, `hint`, `url`; empty
             where the recording has more than `MAX_AUDITED` messages.
