@@ -1,0 +1,71 @@
+// The layers view: one call, and what each layer puts around it. What a layer adds has a plus and a bar.
+
+function renderLayers({ model, el }) {
+  const view = new LayersView(model, el, "layers");
+  return () => view.remove();
+}
+
+class LayersView extends ActingView {
+  build() {
+    this.era = this.select(this.shown.eras);
+    this.era.addEventListener("change", () => this.ask({ do: "era", era: this.era.value }));
+    this.call = this.select(this.shown.calls);
+    this.call.addEventListener("change", () => this.ask({ do: "call", call: this.call.value }));
+    this.ways = html("div", { class: "mcpsim-layers-ways" });
+    this.links = html("p", { class: "mcpsim-acting-notes" });
+    this.root.append(
+      html(
+        "div",
+        { class: "mcpsim-acting-head" },
+        this.title,
+        html("span", { class: "mcpsim-acting-quiet" }, "+ marks what a layer adds, and takes off again on the way back."),
+      ),
+      html("div", { class: "mcpsim-acting-tools" }, this.field("Era", this.era), this.field("Call", this.call)),
+      this.error,
+      this.status,
+      this.busy,
+      this.ways,
+      this.links,
+    );
+  }
+
+  show(shown) {
+    this.era.value = shown.era;
+    this.choices(this.call, shown.calls);
+    this.call.value = shown.number;
+    this.say(shown.status);
+    this.ways.replaceChildren(...shown.ways.map((way) => this.way(way)));
+    this.links.replaceChildren(...shown.urls.flatMap((url) => [specLink(url, { full: true }), " "]));
+  }
+
+  way({ head, layers }) {
+    const items = layers.map((layer) => this.layer(layer));
+    return html("section", { class: "mcpsim-layers-way" }, html("h4", {}, head), html("ol", {}, ...items));
+  }
+
+  layer({ name, about, blocks }) {
+    const boxes = blocks.map((block) => this.block(name, block));
+    return html(
+      "li",
+      { class: "mcpsim-layers-layer" },
+      html("strong", {}, name),
+      html("p", {}, ...prose(about)),
+      html("div", { class: "mcpsim-layers-blocks" }, ...boxes),
+    );
+  }
+
+  block(name, { label, lines }) {
+    const shown = lines.map(([text, added]) =>
+      html(
+        "span",
+        { class: added ? "mcpsim-layers-line mcpsim-layers-added" : "mcpsim-layers-line" },
+        html("span", { class: "mcpsim-layers-sign" }, added ? "+ " : "  "),
+        html("bdi", {}, text),
+        "\n",
+      ),
+    );
+    const called = label ? `${name}, ${label}` : name;
+    const box = html("pre", { class: "mcpsim-json mcpsim-layers-box", role: "group", "aria-label": called, tabindex: "0" }, ...shown);
+    return html("div", { class: "mcpsim-layers-block" }, label ? html("span", { class: "mcpsim-acting-quiet" }, label) : null, box);
+  }
+}
