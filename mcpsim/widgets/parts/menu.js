@@ -84,7 +84,7 @@ class Menu {
   item(label, action, pressed) {
     const known = pressed === undefined ? {} : { "aria-checked": String(Boolean(pressed)) };
     const role = pressed === undefined ? "menuitem" : "menuitemcheckbox";
-    const sign = pressed === undefined ? null : html("span", { class: "mcpsim-menu-sign", "aria-hidden": "true" }, pressed ? "✓" : "");
+    const sign = html("span", { class: "mcpsim-menu-sign", "aria-hidden": "true" }, pressed ? "✓" : "");
     const made = html("button", { type: "button", role, tabindex: "-1", ...known }, sign, html("span", {}, label));
     made.addEventListener("click", () => {
       // First the focus goes back: what the entry does may move it on.
