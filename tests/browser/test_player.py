@@ -192,10 +192,10 @@ def test_the_list_has_one_stop_for_the_tab_key(play, made):
 def test_a_message_says_all_that_is_drawn(play, made):
     page = play(made.dropped())
     names = [option.get_attribute("aria-label") for option in messages(page).all()]
-    assert names[0] == "1: client to server, request tools/call #1 slow, at 0 ms"
-    assert names[1] == "2: server to client, notification notifications/progress 1, lost, at 520 ms"
-    assert names[4] == "5: server to client, result #2 tools/call quick, not arrived, at 540 ms"
-    assert names[6] == "7: server, stops the work slow #1, at 300.56 s"
+    assert names[0] == "1: tools/call #1 slow, 0 ms, request, client to server"
+    assert names[1] == "2: notifications/progress 1 lost, 520 ms, notification, server to client"
+    assert names[4] == "5: result #2 tools/call quick not arrived copy of 4, 540 ms, server to client"
+    assert names[6] == "7: stops the work slow #1, 300.56 s, server"
 
 
 def test_the_current_message_is_in_view(play, made):

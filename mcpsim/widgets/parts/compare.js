@@ -139,30 +139,26 @@ class Pairs {
     const row = this.data.rows[n - 1];
     const [left, right] = [this.step("left", row.left), this.step("right", row.right)];
     const [sign] = PAIR_STATES[row.state];
+    const cells = [this.cell("left", left, row), this.cell("right", right, row)];
     const node = html(
       "div",
       { role: "option", "data-row": n, class: `mcpsim-pair mcpsim-pairs-${row.state}`, "aria-posinset": n, "aria-setsize": this.last },
-      this.cell("left", left, row),
-      html("span", { class: "mcpsim-pairs-sign", "aria-hidden": "true" }, sign),
-      this.cell("right", right, row),
+      ...apart(cells[0], html("span", { class: "mcpsim-pairs-sign", "aria-hidden": "true" }, sign), cells[1]),
     );
     if (n === this.data.start) node.classList.add("mcpsim-pairs-start");
     node.style.top = `${(n - 1) * PAIR_HEIGHT}px`;
-    node.setAttribute("aria-label", this.spoken(row, left, right));
+    // What is seen is in it as it is: whoever speaks to the computer says what he sees.
+    node.setAttribute("aria-label", `${this.spoken(row, left, right)}: ${cells.map((cell) => cell.textContent.trim()).join(" ")}`);
     return node;
   }
 
   spoken(row, left, right) {
     const [a, b] = this.data.names;
-    const said = (step) => `${step.to ? `${step.from} to ${step.to}` : step.from}, ${step.label}${this.fate(step)}`;
-    if (row.state === "only") return `Only in ${left ? a : b}: ${said(left || right)}`;
-    if (row.state === "moved") return `In ${left ? a : b}: ${said(left || right)}; in ${left ? b : a} it is step ${row.elsewhere}`;
-    if (row.state === "same") return `The same in both: ${said(left)}${row.later ? `, ${row.later} in ${b}` : ""}`;
-    return `Differs: ${a}: ${said(left)}; ${b}: ${said(right)}`;
-  }
-
-  fate(step) {
-    return step.fate === "dropped" ? ", lost" : step.fate === "in flight" ? ", not arrived" : "";
+    const route = (step) => (step.to ? `${step.from} to ${step.to}` : step.from);
+    if (row.state === "only") return `Only in ${left ? a : b}, ${route(left || right)}`;
+    if (row.state === "moved") return `In ${left ? a : b}, ${route(left || right)}, in ${left ? b : a} step ${row.elsewhere}`;
+    if (row.state === "same") return `The same in both, ${route(left)}${row.later ? `, ${row.later} in ${b}` : ""}`;
+    return `Differs, ${a}: ${route(left)}, ${b}: ${route(right)}`;
   }
 
   // Whether the right side is more or less late than in the row before: everything after it is so, too.
@@ -190,16 +186,18 @@ class Pairs {
     const text = html(
       "span",
       { class: "mcpsim-pairs-text", title: step.gist ? `${step.label} — ${step.gist}` : step.label },
-      html("span", { class: "mcpsim-pairs-number" }, step.n),
-      mark(step.kind),
-      html("bdi", { class: "mcpsim-pairs-label" }, step.label),
-      step.gist ? html("bdi", { class: "mcpsim-pairs-gist" }, step.gist) : null,
-      step.fate === "dropped" ? html("span", { class: "mcpsim-tag" }, "lost") : null,
-      step.fate === "in flight" ? html("span", { class: "mcpsim-tag" }, "not arrived") : null,
-      step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
-      step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
-      row.state === "only" ? html("span", { class: "mcpsim-tag mcpsim-pairs-here" }, "only here") : null,
-      this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.later) : null,
+      ...apart(
+        html("span", { class: "mcpsim-pairs-number" }, step.n),
+        mark(step.kind),
+        html("bdi", { class: "mcpsim-pairs-label" }, step.label),
+        step.gist ? html("bdi", { class: "mcpsim-pairs-gist" }, step.gist) : null,
+        step.fate === "dropped" ? html("span", { class: "mcpsim-tag" }, "lost") : null,
+        step.fate === "in flight" ? html("span", { class: "mcpsim-tag" }, "not arrived") : null,
+        step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
+        step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
+        row.state === "only" ? html("span", { class: "mcpsim-tag mcpsim-pairs-here" }, "only here") : null,
+        this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.later) : null,
+      ),
     );
     cell.append(text);
     if (from < 0) return cell;

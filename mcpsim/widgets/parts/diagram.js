@@ -33,7 +33,7 @@ class Diagram {
     this.svg.append(clip, this.lanesLayer, this.barsLayer, this.arrowsLayer, this.waitsLayer, this.dot);
     this.list = html("div", { class: "mcpsim-list", role: "listbox", "aria-label": "Messages" });
     this.canvas = html("div", { class: "mcpsim-canvas" }, this.heads, this.list, this.svg);
-    this.element = html("div", { class: "mcpsim-diagram" }, this.canvas);
+    this.element = html("div", { class: "mcpsim-diagram", role: "group", "aria-label": "Sequence diagram" }, this.canvas);
     if (data.left_out) {
       const text = `${data.left_out.toLocaleString("en")} more steps are in the recording and not shown here.`;
       this.canvas.append(html("p", { class: "mcpsim-left-out" }, text));
@@ -239,6 +239,9 @@ class Diagram {
       row.inert = when === "future" && this.view.hiding;
       this.arrows.get(n).setAttribute("class", `mcpsim-arrow ${classes.join(" ")}`);
     }
+    // Where no row can have the focus, all of it can: whoever has no mouse scrolls it too.
+    if ([...this.rows.values()].some((row) => row.tabIndex === 0 && !row.inert)) this.element.removeAttribute("tabindex");
+    else this.element.tabIndex = 0;
     if (current) this.arrowsLayer.append(this.arrows.get(cursor));
     this.drawBars(top, bottom, cursor);
     this.drawWaits(top, bottom, current);
@@ -265,17 +268,19 @@ class Diagram {
     const label = html(
       "span",
       { class: "mcpsim-text", title: step.gist ? `${step.label} — ${step.gist}` : step.label },
-      mark(step.kind),
-      html("bdi", { class: "mcpsim-label" }, this.labelFor(step, ends)),
-      step.gist ? html("bdi", { class: "mcpsim-gist" }, step.gist) : null,
-      step.fate === "dropped" ? html("span", { class: "mcpsim-tag" }, "lost") : null,
-      step.fate === "in flight" ? html("span", { class: "mcpsim-tag" }, "not arrived") : null,
-      step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
-      step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
-      ...findingsAt(this.view.data, step)
-        .slice(0, 1)
-        .map((one) => pin(one.level)),
-      ...this.view.each("tags", step).flat(),
+      ...apart(
+        mark(step.kind),
+        html("bdi", { class: "mcpsim-label" }, this.labelFor(step, ends)),
+        step.gist ? html("bdi", { class: "mcpsim-gist" }, step.gist) : null,
+        step.fate === "dropped" ? html("span", { class: "mcpsim-tag" }, "lost") : null,
+        step.fate === "in flight" ? html("span", { class: "mcpsim-tag" }, "not arrived") : null,
+        step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
+        step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
+        ...findingsAt(this.view.data, step)
+          .slice(0, 1)
+          .map((one) => pin(one.level)),
+        ...this.view.each("tags", step).flat(),
+      ),
     );
     const space = 12;
     if (ends) {
@@ -295,17 +300,15 @@ class Diagram {
     const row = html(
       "div",
       { role: "option", "data-step": step.n, "aria-posinset": step.n, "aria-setsize": this.view.last },
-      html("span", { class: "mcpsim-number" }, step.n),
-      html("span", { class: "mcpsim-time" }, step.time),
-      label,
+      ...apart(html("span", { class: "mcpsim-number" }, step.n), label, html("span", { class: "mcpsim-time" }, step.time)),
     );
-    const route = step.to ? `${step.from} to ${step.to}` : step.from;
-    const lost = step.fate === "dropped" ? ", lost" : step.fate === "in flight" ? ", not arrived" : "";
+    // What is seen comes first and as it is: whoever speaks to the computer says what he sees.
+    const seen = label.textContent.trim();
     const kind = NAMED.has(step.kind) ? KINDS[step.kind] : "";
-    const said = [kind, step.label, step.gist].filter(Boolean).join(" ");
-    const worst = findingsAt(this.view.data, step)[0];
-    const found = worst ? `, ${LEVELS[worst.level]}` : "";
-    row.setAttribute("aria-label", `${step.n}: ${route}, ${said}${lost}, at ${step.time}${found}`);
+    const full = seen.startsWith(step.label) ? "" : step.label;
+    const route = step.to ? `${step.from} to ${step.to}` : step.from;
+    const said = [`${step.n}: ${seen}, ${step.time}`, [kind, full].filter(Boolean).join(" "), route];
+    row.setAttribute("aria-label", said.filter(Boolean).join(", "));
     row.style.top = `${this.top(step)}px`;
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);

@@ -30,6 +30,11 @@ function fit(node) {
   }).observe(node);
 }
 
+// With spaces between: what only the style puts apart is one word to whoever hears it.
+function apart(...nodes) {
+  return nodes.filter((node) => node !== null && node !== undefined).flatMap((node, i) => (i ? [" ", node] : [node]));
+}
+
 function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }

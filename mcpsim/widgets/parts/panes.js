@@ -250,8 +250,8 @@ class Panes {
 
   // Below a long message nobody looks for what changed.
   jump(one) {
-    const button = html("button", { type: "button", class: "mcpsim-small" }, `${one.step ? `Step ${one.step}` : "Sent"}: ${this.count(one)}`);
-    button.setAttribute("aria-label", `${this.count(one)} to ${one.step ? `step ${one.step}` : "what was sent"}: show`);
+    const label = `${one.step ? `Step ${one.step}` : "Sent"}: ${this.count(one)}`;
+    const button = html("button", { type: "button", class: "mcpsim-small", "aria-label": `${label}, show` }, label);
     button.addEventListener("click", () => {
       const box = this.panes.message.querySelector(".mcpsim-part-compared");
       box.open = true;
