@@ -281,7 +281,8 @@ def comparison_data(
         `names`, `summary`; `left` and `right` (each `title`, `parties`, `steps`, `texts` and `findings`, as
         `player_data` has them); and `rows`: `left` and `right` (steps, or 0), `state` ("same", "differs",
         "only" or "moved"), `elsewhere` (a step of the other side, or 0), `later` (how much later the right
-        one is, for people, or "") and `changes` (a list of [where, before, after]).
+        one leaves or, if it leaves at the same time, arrives, for people, or "") and `changes` (a list of
+        [where, before, after]).
     """
     called = names or names_of(left, right)
     sides = tuple(side_data(player_data(one)) for one in (left, right))
@@ -324,13 +325,18 @@ def rows_data(left: Recording, right: Recording, pairs: Sequence[Pair]) -> list[
             here, there = ours[pair.left - 1], theirs[pair.right - 1]
             row["changes"] = list(_changes(here, there))
             row["state"] = DIFFERS if row["changes"] else SAME
-            row["later"] = _later(there.event.at_us - here.event.at_us)
+            row["later"] = _later(here, there)
         found.append(row)
     return found
 
 
-def _later(us: int) -> str:
-    return "" if not us else f"{duration(abs(us))} {'later' if us > 0 else 'earlier'}"
+def _later(here: Step, there: Step) -> str:
+    """How much later the right one is: when it leaves or, where that is the same, when it arrives."""
+    us, what = there.event.at_us - here.event.at_us, ""
+    arrived = [one.frame and one.frame.arrived_us for one in (here, there)]
+    if not us and arrived[0] is not None and arrived[1] is not None:
+        us, what = arrived[1] - arrived[0], "arrives "
+    return "" if not us else f"{what}{duration(abs(us))} {'later' if us > 0 else 'earlier'}"
 
 
 def _changes(here: Step, there: Step) -> Iterator[list[str]]:
@@ -446,7 +452,7 @@ def summary(
             else f"{differing:,} steps are in both and differ."
         )
     if len(parts) == 1:
-        parts.append("Nothing differs.")
+        parts.append("Only times differ." if any(row["later"] for row in rows) else "Nothing differs.")
     return " ".join(parts)
 
 

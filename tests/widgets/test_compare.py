@@ -153,7 +153,9 @@ def test_what_was_lost_is_a_difference_and_what_is_late_is_told() -> None:
     assert [row["changes"] for row in differing] == [[["arrives", "arrives", "is lost: a fault dropped it"]]]
     assert data["names"] == ["without the fault", "with it"]
     late = comparison_data(plain.recording, story.play(faults=[Delay("tools/call", by_ms=500)]).recording)
-    assert [row["later"] for row in late["rows"]] == ["", "", "", *["500 ms later"] * (len(late["rows"]) - 3)]
+    after = ["500 ms later"] * (len(late["rows"]) - 3)
+    assert [row["later"] for row in late["rows"]] == ["", "", "arrives 500 ms later", *after]
+    assert late["summary"].endswith("Only times differ.")
 
 
 def test_what_comes_in_another_order_is_not_said_to_be_missing() -> None:
