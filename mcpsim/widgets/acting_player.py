@@ -5,7 +5,6 @@ from __future__ import annotations
 from mcpsim.recording.run import Run
 from mcpsim.widgets.acting import Acting
 from mcpsim.widgets.player import Player
-from mcpsim.widgets.view import player_data
 
 
 class ActingPlayer(Acting, Player):
@@ -27,6 +26,6 @@ class ActingPlayer(Acting, Player):
                 self._recording = run.recording
                 self.playing = False
                 # The other way round, the step could be one that the old run does not have.
-                self.data = player_data(run.recording)
+                self.data = self._data_of(run.recording)
                 self.cursor = 1
             super()._show()

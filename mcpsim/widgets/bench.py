@@ -31,7 +31,7 @@ from mcpsim.widgets.bench_view import (
 from mcpsim.widgets.player import Player
 from mcpsim.widgets.steps import steps_of
 from mcpsim.widgets.text import one_line
-from mcpsim.widgets.view import MAX_AUDITED, MAX_STEPS, player_data
+from mcpsim.widgets.view import MAX_AUDITED, MAX_STEPS
 
 
 class Bench(Player):
@@ -191,7 +191,7 @@ class Bench(Player):
         self.error, self._refused = error, ""
         with self.hold_sync():
             if self.run is not None and not error:
-                data = player_data(self.run.recording)
+                data = self._data_of(self.run.recording)
                 cursor = place(self.data["steps"], data["steps"], int(self.cursor))
                 self._recording = self.run.recording
                 self.playing = False

@@ -13,10 +13,13 @@ from mcpsim.widgets.base import Picture
 from mcpsim.widgets.branching import Branching
 from mcpsim.widgets.exports import View, answer
 from mcpsim.widgets.still import still_of
-from mcpsim.widgets.view import player_data
+from mcpsim.widgets.view import parted_data
 
 #: How many lines of the transcript a stored output holds.
 MAX_LINES: Final = 200
+#: Of how many steps the bodies are sent at once: the browser asks for the others, so that a long recording
+#: opens as fast as a short one.
+BODIES: Final = 500
 
 
 class Player(Branching, Picture):
@@ -56,13 +59,21 @@ class Player(Branching, Picture):
         if isinstance(recording, Run):
             self.run, recording = recording, recording.recording
         self._recording = recording
-        super().__init__(data=player_data(recording), speed=speed)
+        super().__init__(data=self._data_of(recording), speed=speed)
         self.cursor = cursor
         self._say_whether_again()
         # A message and no trait: what is exported can be large, and need not stay.
         cast("Any", self).on_msg(self._on_message)
 
+    def _data_of(self, recording: Recording) -> dict[str, Any]:
+        data, self._bodies = parted_data(recording, bodies=BODIES)
+        return data
+
     def _on_message(self, _: Any, content: object, buffers: object) -> None:
+        wanted = wanted_bodies(content)
+        if wanted is not None:
+            cast("Any", self).send({"bodies": self._bodies.of(*wanted)})
+            return
         answered = answer(content, View(self._recording, int(self.cursor), str(self.link)))
         if answered is not None:
             cast("Any", self).send(answered)
@@ -77,7 +88,7 @@ class Player(Branching, Picture):
         cursor = self.cursor
         self._recording = recording
         with self.hold_sync():
-            self.data = player_data(recording)
+            self.data = self._data_of(recording)
             self.cursor = cursor
 
     @property
@@ -106,6 +117,19 @@ class Player(Branching, Picture):
     def still_html(self) -> str:
         """The diagram, as it is at no step in particular."""
         return still_of(self.data)
+
+
+def wanted_bodies(content: object) -> tuple[int, int, int] | None:
+    """What a browser asks for: the first step, how many, and how many texts it knows; None where it asks for
+    something else, or in a form of its own."""
+    asked = cast("dict[str, object]", content).get("bodies") if isinstance(content, dict) else None
+    if not isinstance(asked, list):
+        return None
+    match cast("list[object]", asked):
+        case [int() as first, int() as count, int() as texts]:
+            return first, min(count, BODIES), texts
+        case _:
+            return None
 
 
 def _bounded(text: str) -> str:

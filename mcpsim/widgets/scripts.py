@@ -29,6 +29,7 @@ FEATURES: Final = (
 #: The player: features.js names what is in the files before it.
 PLAYER: Final = (
     *COMMON,
+    "bodies",
     "clock",
     "heights",
     "bars",

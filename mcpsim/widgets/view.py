@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcpsim.audit.rule import MUST
@@ -41,6 +42,8 @@ HANDLERS: Final = frozenset({events.HANDLER_STARTED, events.HANDLER_FINISHED, ev
 
 def player_data(recording: Recording) -> dict[str, Any]:
     """What the player shows, as plain JSON values.
+
+    Of a long recording that takes a while: `parted_data` leaves out what a click asks for.
 
     Returns:
         A dict with these keys; times are whole microseconds, heights are pixels, steps count from 1:
@@ -80,6 +83,18 @@ def player_data(recording: Recording) -> dict[str, Any]:
         `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
         `predictions`: what to ask before each message; see `mcpsim.widgets.prediction.predictions`.
     """
+    return parted_data(recording, bodies=MAX_STEPS)[0]
+
+
+def parted_data(recording: Recording, *, bodies: int) -> tuple[dict[str, Any], Bodies]:
+    """The same, without the bodies of most messages, and where to get those.
+
+    A step whose body is left out has none of the keys `json`, `fields`, `meta`, `compared` and `raw`.
+
+    Args:
+        recording: what is shown.
+        bodies: of how many steps, from the first, the bodies are in the data.
+    """
     steps = steps_of(recording)
     shown = steps.all[:MAX_STEPS]
     until = steps.all[MAX_STEPS].index if len(steps.all) > MAX_STEPS else None
@@ -103,9 +118,11 @@ def player_data(recording: Recording) -> dict[str, Any]:
         states,
     )
     rows = [builder.row(step) for step in shown]
+    for row, step in zip(rows[:bodies], shown, strict=False):
+        row.update(builder.body(step))
     findings = list(_pinned(recording, steps, rows))
     lanes, beside = lanes_of(recording, steps)
-    return {
+    data: dict[str, Any] = {
         "title": one_line(recording.title, 200),
         "transport": one_line(str(recording.header.get("transport", "")), 40),
         "source": one_line(str(recording.header.get("source", "")), 40),
@@ -130,6 +147,36 @@ def player_data(recording: Recording) -> dict[str, Any]:
         "left_out": len(steps.all) - len(shown),
         "predictions": predictions(shown, conversation, broken=_broken(rows, findings)),
     }
+    return data, Bodies(builder, shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Bodies:
+    """The bodies of the messages that were left out of the data of a player."""
+
+    _builder: _Builder
+    _steps: Sequence[Step]
+
+    def of(self, first: int, count: int, texts: int) -> dict[str, Any]:
+        """The bodies of some steps, as plain JSON values.
+
+        Args:
+            first: the first step, from 1.
+            count: how many steps.
+            texts: how many of the `texts` are known already.
+
+        Returns:
+            `first`; `bodies`, one dict a step, with the keys of `player_data` that were left out, and {} for
+            a step that is no message; `known`, as `texts` above, and `texts`, those that come after them.
+        """
+        bodies = [self._builder.body(step) for step in self._steps[max(0, first - 1) :][:count]]
+        known = min(max(0, texts), len(self._builder.texts))
+        return {
+            "first": first,
+            "bodies": bodies,
+            "known": known,
+            "texts": self._builder.texts[known:],
+        }
 
 
 def _broken(rows: list[dict[str, Any]], findings: list[dict[str, Any]]) -> set[int]:
@@ -254,7 +301,6 @@ class _Builder:
         end = self._ends.get(frame.number)
         delivered = end is not None and frame.fate == "delivered"
         call = reading.call
-        text, fields, lines, meta = self._body(frame, reading)
         return {
             "frame": frame.number,
             "exchange": frame.exchange,
@@ -266,10 +312,19 @@ class _Builder:
             "copy_of": self._step_of_frame.get(frame.copy_of, 0),
             "about": self._about(call, frame),
             "changed": frame.arrived_data != frame.data,
+            "state": self._states.of_frame.get(frame.number, -1),
+        }
+
+    def body(self, step: Step) -> dict[str, Any]:
+        """What of a row only the pane of its message shows; {} where it is no message."""
+        if step.frame is None:
+            return {}
+        frame, reading = step.frame, self._conversation.readings[step.frame.number]
+        text, fields, lines, meta = self._body(frame, reading)
+        return {
             "json": text,
             "fields": fields,
             "meta": meta,
-            "state": self._states.of_frame.get(frame.number, -1),
             "compared": self._comparing.rows(frame, lines, self._step_of_frame),
             "raw": [[block.title, block.text] for block in raw_of(frame)],
         }

@@ -32,10 +32,18 @@ const model = {
     changed.clear();
     window.kernel(JSON.stringify(state)).then((answer) => put(JSON.parse(answer)));
   },
+  send(content) {
+    window.told(JSON.stringify(content)).then((answers) => {
+      for (const answer of JSON.parse(answers)) {
+        for (const each of [...(listeners.get("msg:custom") || [])]) each(answer);
+      }
+    });
+  },
   on(event, callback) { listeners.set(event, [...(listeners.get(event) || []), callback]); },
   off(event, callback) { listeners.set(event, listeners.get(event).filter((each) => each !== callback)); },
 };
 window.made = made;
+if (made.initialize) made.initialize({ model });
 window.leave = made.render({ model, el: document.getElementById("here") });
 window.listening = () => [...listeners.values()].flat().length;
 """
@@ -64,6 +72,13 @@ class Shown:
         self.widget.set_state(state)
         after = {name: getattr(self.widget, name) for name in self.names}
         return json.dumps({name: after[name] for name in self.names if after[name] != before[name]})
+
+    def told(self, text: str) -> str:
+        """What a kernel does with a message that is no state: the widget's answers."""
+        answers: list[Any] = []
+        self.widget.send = lambda content, buffers=None: answers.append(content)  # type: ignore[method-assign]
+        self.widget._handle_custom_msg(json.loads(text), [])
+        return json.dumps(answers)
 
     def html(self, *, dark: bool = False) -> str:
         """The page."""
@@ -117,6 +132,7 @@ def opener(page: Page) -> Iterator[Callable[..., Shown]]:
     def open_page(widget: Picture, *, dark: bool = False) -> Shown:
         shown = Shown(page, widget)
         page.expose_function("kernel", shown.kernel)
+        page.expose_function("told", shown.told)
         page.set_content(shown.html(dark=dark))
         page.locator("[role=region]").first.wait_for()
         return shown

@@ -19,7 +19,9 @@ function initialize({ model }) {
   const events = ["change:playing", "change:speed", "change:cursor"];
   for (const event of events) model.on(event, wait);
   wait();
+  const forget = fetchBodies(model);
   return () => {
+    forget();
     clearTimeout(timer);
     for (const event of events) model.off(event, wait);
   };

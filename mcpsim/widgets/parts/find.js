@@ -102,7 +102,13 @@ class Find {
   // All that can be found of a step, in small letters. It is put together once.
   textOf(step) {
     const parts = [step.label, step.short, step.gist, step.from, step.to, step.json || "", ...(step.raw || []).map((block) => block[1])];
-    return (this.texts[step.n] ??= parts.join("\n").toLowerCase());
+    const known = this.texts[step.n];
+    if (known !== undefined || lacksBody(step)) return known ?? parts.join("\n").toLowerCase();
+    return (this.texts[step.n] = parts.join("\n").toLowerCase());
+  }
+
+  bodiesCame() {
+    if (this.text.trim()) this.search();
   }
 
   search() {

@@ -169,6 +169,7 @@ class Panes {
     if (!step.frame) return [html("p", { class: "mcpsim-quiet" }, "This step is not a message: nothing crosses the wire.")];
     const parts = [];
     const travel = html("p", { class: "mcpsim-travel" }, this.travel(step));
+    if (lacksBody(step)) return [travel, html("p", { class: "mcpsim-quiet" }, "The message is on its way from the kernel.")];
     if (step.json === null) {
       parts.push(travel, html("p", { class: "mcpsim-quiet" }, this.unreadable(step)));
     } else {
@@ -403,12 +404,12 @@ class Panes {
   }
 
   rawBlocks(step) {
-    return step.raw.flatMap(([title, text]) => [html("h4", {}, title), this.rawBlock(text)]);
+    return (step.raw || []).flatMap(([title, text]) => [html("h4", {}, title), this.rawBlock(text)]);
   }
 
   // Without the marks of the newlines, which are there for the eye.
   rawText(steps) {
-    return steps.map((step) => step.raw[0][1].replaceAll("⏎\n", "\n").replace(/⏎$/, "\n")).join("\n");
+    return steps.filter((step) => step.raw).map((step) => step.raw[0][1].replaceAll("⏎\n", "\n").replace(/⏎$/, "\n")).join("\n");
   }
 
   rawBlock(text) {

@@ -21,6 +21,7 @@
 //   narrates(step) nodes in place of the narration, or null
 //   built()       after the view was built, also for other data
 //   moved(step, cursor)  after each move
+//   bodiesCame()  after more bodies of messages have come: see bodies.js
 //   remove()      when the view goes
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
@@ -73,6 +74,7 @@ class View {
     this.listen(model, "change:playing", () => this.showPlaying());
     this.listen(model, "change:speed", () => this.showSpeed());
     this.listen(model, "change:data", () => this.build());
+    this.listen(model, "msg:custom", (message) => this.bodiesCame(message));
     const keys = (event) => this.onKey(event);
     this.root.addEventListener("keydown", keys);
     const sizes = new ResizeObserver(() => this.diagram.resize());
@@ -90,6 +92,14 @@ class View {
     for (const undo of this.undo) undo();
     this.undo = [];
     this.root.remove();
+  }
+
+  // Those that came are in the data already.
+  bodiesCame(message) {
+    if (!message || !message.bodies) return;
+    const { first, bodies } = message.bodies;
+    if (this.cursor >= first && this.cursor < first + bodies.length) this.panes.again();
+    this.each("bodiesCame");
   }
 
   // What each feature that has this method says.
