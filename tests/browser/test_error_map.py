@@ -1,0 +1,48 @@
+"""The map of errors in a browser: every control by mouse and by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mcpsim.widgets.error_map import ErrorMap
+from tests.browser.in_page import Shown, opener
+
+Open = Callable[..., Shown]
+
+
+@pytest.fixture
+def show(page: Page) -> Iterator[Open]:
+    yield from opener(page)
+
+
+def test_by_mouse(show: Open) -> None:
+    shown = show(ErrorMap())
+    above = shown.page.get_by_role("region", name="Errors: which, when, and for whom")
+    shown.button("-32022 UnsupportedProtocolVersion").click()
+    expect(above.get_by_role("status")).to_contain_text("modern. It came with HTTP 400.")
+    expect(shown.page.locator(".mcpsim-player")).to_contain_text("Example: -32022")
+    above.get_by_label("Read by").select_option("model")
+    expect(above.get_by_role("status")).to_contain_text("1 of 11 errors are shown.")
+    expect(shown.button("-32022 UnsupportedProtocolVersion")).to_have_count(0)
+    above.get_by_label("Era").select_option("legacy")
+    expect(above.get_by_role("status")).to_contain_text("hide its row")
+    assert len(shown.trips) == 3
+    assert shown.is_narrow_enough()
+
+
+def test_by_key(show: Open) -> None:
+    shown = show(ErrorMap())
+    above = shown.page.get_by_role("region", name="Errors: which, when, and for whom")
+    button = shown.button("-32601 MethodNotFound")
+    button.focus()
+    shown.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(button).to_be_focused()
+    above.get_by_label("Era").focus()
+    shown.press("ArrowDown")
+    expect(above.get_by_role("status")).to_contain_text("9 of 11")
+    shown.press("Tab", "ArrowDown")
+    expect(above.get_by_role("status")).to_contain_text("7 of 11")
