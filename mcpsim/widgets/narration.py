@@ -5,6 +5,7 @@ The sentences are rows of tables: one an era, and one for both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -261,6 +262,9 @@ def _narration(era: str, keys: tuple[str, ...], facts: Mapping[str, str]) -> Nar
     return Narration(_sentence(line.what, facts), line.rule.format_map(facts), url, row)
 
 
+_TWO_ENDS: Final = re.compile("([.?!]”)[.]")
+
+
 def _sentence(what: str, facts: Mapping[str, str]) -> str:
     # What is quoted may end its own sentence: one full stop is enough.
-    return what.format_map(facts).rstrip().replace(".”.", ".”")
+    return _TWO_ENDS.sub(r"\1", what.format_map(facts).rstrip())

@@ -195,7 +195,7 @@ def test_the_user_is_a_lane_where_a_client_asks_it(era, answer, label, what):
         ("asks", label),
         ("Your order?", ""),
     ]
-    assert (asked["what"], answered["what"]) == ("The client asks the user: “Your order?”.", what)
+    assert (asked["what"], answered["what"]) == ("The client asks the user: “Your order?”", what)
     assert asked["thread"] == answered["thread"]
     assert asked["family"] == answered["family"] > 0
     (bar,) = [bar for bar in data["bars"] if bar["kind"] == "asked"]

@@ -538,7 +538,7 @@ def test_the_sentences_of_the_handshake(made):
         "The server agrees to the version “2025-11-25” and says what it can do.",
         "The client says that it is ready: the handshake is complete.",
     ]
-    assert said[6] == "The server asks the client to put a question to the user: “Close ticket 7?”."
+    assert said[6] == "The server asks the client to put a question to the user: “Close ticket 7?”"
     assert said[7] == "Note by the client: The user reads the question and presses Decline."
     assert said[8] == "The client sends back what the user did: “decline”."
 
@@ -617,6 +617,6 @@ def test_a_quoted_sentence_ends_the_sentence_around_it(made):
         pen.send("client", "server", made.notification("notifications/cancelled", requestId=1, reason=reason))
     assert [each.what.partition(": ")[2] for each in told(pen.done("x"))[1:]] == [
         "“Too slow.”",
-        "“Why?”.",
+        "“Why?”",
         "“too slow”.",
     ]
