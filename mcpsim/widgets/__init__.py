@@ -7,6 +7,9 @@ from mcpsim.widgets.bench import Bench
 from mcpsim.widgets.cache_timeline import CacheTimeline
 from mcpsim.widgets.compare import Comparison
 from mcpsim.widgets.elicitation_form import ElicitationForm
+from mcpsim.widgets.era_matrix import EraMatrix
+from mcpsim.widgets.error_map import ErrorMap
+from mcpsim.widgets.layers import Layers
 from mcpsim.widgets.message_lab import MessageLab
 from mcpsim.widgets.pagination_explorer import PaginationExplorer
 from mcpsim.widgets.player import Player, display_bundle
@@ -20,6 +23,9 @@ __all__ = [
     "CacheTimeline",
     "Comparison",
     "ElicitationForm",
+    "EraMatrix",
+    "ErrorMap",
+    "Layers",
     "MessageLab",
     "PaginationExplorer",
     "Player",
