@@ -243,7 +243,7 @@ def hint_of(field: Mapping[str, Any], kind: str) -> str:
         elif _is_number(most):
             told.append(f"at most {most} {what}".strip())
     if "default" in field and kind in ("string", "number", "integer"):
-        told.append("left empty, the default is sent")
+        told.append("empty for the default")
     return ", ".join(told)
 
 

@@ -85,7 +85,7 @@ def test_filling_in_by_key_and_what_is_wrong(show: Open) -> None:
     )
     shown.press("Control+A", *"1.5", "Tab")
     expect(box(shown, "bags")).to_have_accessible_description(
-        "(a whole number, 0 to 3, left empty, the default is sent) must be a whole number."
+        "(a whole number, 0 to 3, empty for the default) must be a whole number."
     )
     shown.button("Accept").focus()
     shown.press("Enter")

@@ -61,7 +61,7 @@ def test_a_gap_by_key(show: Open) -> None:
     expect(row(shown, "Page 1")).to_be_visible()
     # The focus stays on the button, under its new name.
     expect(shown.button("Next page")).to_be_focused()
-    old = shown.page.get_by_role("combobox", name="Old item")
+    old = shown.page.get_by_role("combobox", name="Item", exact=True)
     old.focus()
     shown.press("ArrowDown", "Tab", "Enter")
     expect(row(shown, "An item is removed")).to_be_visible()
@@ -93,7 +93,7 @@ def test_an_item_that_comes_twice_by_mouse(show: Open) -> None:
 
 def test_cursors_that_are_made_up(show: Open) -> None:
     shown = show(PaginationExplorer())
-    field = shown.page.get_by_role("textbox", name="Cursor made up")
+    field = shown.page.get_by_role("textbox", name="Made-up cursor")
     field.fill("<img src=x onerror=alert(1)>")
     field.press("Enter")
     expect(row(shown, "Refused")).to_contain_text('"<img src=x onerror=alert(1)>"')

@@ -76,7 +76,7 @@ def test_every_kind_of_field() -> None:
     assert found["meals"]["options"] == [["l", "Lunch"], ["d", "Dinner"]]
     assert {name: field["hint"] for name, field in found.items()} == {
         "name": "3 to 20 characters",
-        "mail": "an e-mail address, left empty, the default is sent",
+        "mail": "an e-mail address, empty for the default",
         "bags": "a whole number, 0 to 3",
         "agree": "",
         "seat": "",

@@ -2,7 +2,7 @@
 // side by side. The kernel plays; so this is offered only where there is one.
 
 class Branch {
-  static KEYS = [["b", "branch from here: play again with one change (where there is a kernel)"]];
+  static KEYS = [["b", "branch from here: play again with one change (in a notebook)"]];
 
   constructor(view) {
     this.view = view;

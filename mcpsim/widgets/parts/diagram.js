@@ -2,7 +2,8 @@
 
 const AXIS_WIDTH = 92;
 const LANE_MARGIN = 56;
-const LANE_GAP_MIN = 160;
+// Room for the label of a usual request with its id.
+const LANE_GAP_MIN = 188;
 const ROW_HEIGHT = 40;
 
 class Diagram {
@@ -101,10 +102,12 @@ class Diagram {
 
   // So long is a height, in words: to scale it says what the picture does.
   scale() {
-    const px = 48;
-    const us = this.view.data.us_per_px * px;
+    // A round time that is about as high as a step.
+    const perPx = this.view.data.us_per_px;
+    const power = 10 ** Math.floor(Math.log10(perPx * 60));
+    const us = power * [5, 2, 1].find((each) => power * each <= perPx * 60);
     const time = us >= 1e6 ? `${+(us / 1e6).toPrecision(3)} s` : `${+(us / 1e3).toPrecision(3)} ms`;
-    return `${px} px = ${time}`;
+    return `${time} = ${Math.round(us / perPx)} px`;
   }
 
   // Time to scale, or a row for each step. The step at hand stays where it is on the screen.

@@ -327,7 +327,7 @@ class View {
       button("last", "Last", "End", () => this.go(this.last)),
       this.range,
       html("label", { class: "mcpsim-goto" }, "Step ", this.number, ` of ${this.last.toLocaleString("en")}`),
-      html("label", {}, "Speed ", this.speed),
+      html("label", {}, html("span", { class: "mcpsim-speed-word" }, "Speed "), this.speed),
     );
   }
 

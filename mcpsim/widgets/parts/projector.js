@@ -155,9 +155,11 @@ class Projector {
     for (const [party, x] of at) {
       const width = Math.min(gap - 12, 250);
       const taking = shown.includes(party) ? " taking" : "";
+      // Who is no party of the protocol stands on a dashed lane, here as in the diagram.
+      const aside = this.view.data.beside.includes(party) ? " beside" : "";
       box.append(
-        svg("line", { x1: x, y1: 50, x2: x, y2: STAGE_HEIGHT, class: "mcpsim-stage-line" }),
-        svg("rect", { x: x - width / 2, y: 6, width, height: 44, rx: 8, class: `mcpsim-stage-lane${taking}` }),
+        svg("line", { x1: x, y1: 50, x2: x, y2: STAGE_HEIGHT, class: `mcpsim-stage-line${aside}` }),
+        svg("rect", { x: x - width / 2, y: 6, width, height: 44, rx: 8, class: `mcpsim-stage-lane${taking}${aside}` }),
         this.words(x, 36, party, width - 16, "mcpsim-stage-name"),
       );
     }
