@@ -43,8 +43,12 @@ const model = {
   off(event, callback) { listeners.set(event, listeners.get(event).filter((each) => each !== callback)); },
 };
 window.made = made;
-if (made.initialize) made.initialize({ model });
-window.leave = made.render({ model, el: document.getElementById("here") });
+const forget = made.initialize ? made.initialize({ model }) : () => {};
+const leave = made.render({ model, el: document.getElementById("here") });
+window.leave = () => {
+  leave();
+  forget();
+};
 window.listening = () => [...listeners.values()].flat().length;
 """
 OF_WIDGETS = ("layout", "tabbable", "tooltip")

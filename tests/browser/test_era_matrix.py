@@ -62,3 +62,8 @@ def test_by_key(show: Open) -> None:
     expect(works).to_be_focused()
     expect(matrix(shown).get_by_role("status")).to_contain_text("Both speak 2026-07-28. 1 message crossed")
     expect(shown.page.locator(".mcpsim-player")).to_contain_text("Modern client, modern server")
+
+
+def test_nothing_is_left_behind(show: Open) -> None:
+    shown = show(EraMatrix())
+    assert shown.leave() == 0

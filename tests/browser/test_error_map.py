@@ -46,3 +46,8 @@ def test_by_key(show: Open) -> None:
     expect(above.get_by_role("status")).to_contain_text("9 of 11")
     shown.press("Tab", "ArrowDown")
     expect(above.get_by_role("status")).to_contain_text("7 of 11")
+
+
+def test_nothing_is_left_behind(show: Open) -> None:
+    shown = show(ErrorMap())
+    assert shown.leave() == 0

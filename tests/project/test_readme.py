@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpsim import widgets
 from mcpsim.cli import COMMANDS
 
 
@@ -16,7 +17,7 @@ def readme(project: Path) -> str:
 
 
 def test_its_examples_run_and_print_the_messages(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report, pages, question, link = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    report, pages, question, pictures, link = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     exec(compile(report, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     assert printed.count(" notifications/progress {") == 5
@@ -28,8 +29,17 @@ def test_its_examples_run_and_print_the_messages(readme: str, capsys: pytest.Cap
     assert printed.count("server → client  elicitation/create #1 {") == 1
     assert printed.count('{"resultType": "input_required"') == 1
     assert printed.count("client → server  tools/call #") == 3
+    exec(compile(pictures, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == ""
     exec(compile(link, "README.md", "exec"), {"__name__": "readme"})
     assert capsys.readouterr().out == "[2, 2, 2, 1]\n"
+
+
+def test_it_names_every_widget(readme: str) -> None:
+    named = set(re.findall(r"^\| `([A-Z]\w+)\(", readme, flags=re.MULTILINE))
+    made = {name for name in widgets.__all__ if name[0].isupper()}
+    # The bench has an example of its own.
+    assert named == made - {"Bench"}
 
 
 def test_its_links_and_folders_exist(project: Path, readme: str) -> None:
