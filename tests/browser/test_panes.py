@@ -50,7 +50,7 @@ def test_a_page_is_compared_with_the_page_before(play: Play, by: str) -> None:
     expect(box).to_contain_text("− removed result.resources.0 (“report-2019”)")
     # In the message itself the same members are marked with a sign.
     expect(message.locator(".mcpsim-now-changed").filter(has_text="nextCursor")).to_contain_text("≠")
-    shortcut = message.get_by_role("button", name="8 differences to step 2: show")
+    shortcut = message.get_by_role("button", name="Step 2: 8 differences, show")
     other = box.get_by_role("button", name="Go to step 2")
     if by == "mouse":
         shortcut.click()

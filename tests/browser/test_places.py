@@ -1,0 +1,187 @@
+"""Other places than JupyterLab: one notebook in Notebook 7 and in Voilà, by mouse, by key, with the kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+START_S: Final = 60
+WAIT_MS: Final = 60_000
+NAME: Final = "places.ipynb"
+CELLS: Final = (
+    "from mcpsim import course, widgets\n\nwidgets.Player(course.STORIES['first-call'].play())",
+    "course.bench('one-question')",
+    "widgets.MessageLab()",
+    "widgets.PaginationExplorer()",
+)
+
+
+def notebook() -> str:
+    """A notebook with one widget of each kind, not run."""
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    cells = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{place}",
+            "metadata": {},
+            "source": source,
+            "outputs": [],
+            "execution_count": None,
+        }
+        for place, source in enumerate(CELLS)
+    ]
+    return json.dumps(
+        {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
+    )
+
+
+@contextmanager
+def serving(home: Path, words: Sequence[str], options: Sequence[str], check: str) -> Iterator[str]:
+    """A server of notebooks, with nothing of this machine's user in reach.
+
+    Yields:
+        its address, on the loopback interface.
+    """
+    (home / NAME).write_text(notebook(), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    places = ("config", "data", "runtime")
+    environment = os.environ | {f"JUPYTER_{place.upper()}_DIR": str(home / place) for place in places}
+    environment["IPYTHONDIR"] = str(home / "ipython")
+    command = [sys.executable, "-m", *words, "--no-browser", f"--port={port}", *options]
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(
+            command, cwd=home, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        wait_for(f"{url}{check}", process, home / "log")
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=30).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail(f"The server did not start within {START_S} s:\n{log.read_text()}")
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page 900 pixels wide. What a widget does wrong in it fails the test."""
+    context = browser.new_context(viewport={"width": 900, "height": 1000}, reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
+    yield page
+    context.close()
+    # The scripts of the place itself are files of its server; those of a widget come with its model.
+    assert [error for error in wrong if "/static/" not in error] == []
+
+
+def region(page: Page, name: str) -> Locator:
+    found = page.get_by_role("region", name=re.compile(name)).first
+    expect(found).to_be_visible(timeout=WAIT_MS)
+    return found
+
+
+def hold_focus(page: Page, target: Locator) -> None:
+    """Put the focus there as a user would who looks: a notebook takes it once more, a little after a run."""
+    for _ in range(20):
+        target.focus()
+        page.wait_for_timeout(300)
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    pytest.fail("The focus does not stay in the widget.")
+
+
+def use_all(page: Page) -> None:
+    """Step, turn, send and read: by mouse, by key, and with the kernel."""
+    player = region(page, "^Player: ")
+    step = player.get_by_role("spinbutton", name="Go to step")
+    player.get_by_role("button", name="Forward", exact=True).click()
+    expect(step).to_have_value("2")
+    hold_focus(page, player)
+    page.keyboard.press("ArrowRight")
+    expect(step).to_have_value("3")
+    # Notebooks take these keys for themselves, where a widget lets them.
+    player.get_by_role("button", name="Forward", exact=True).focus()
+    for key in ("b", "Escape", "a", "Home"):
+        page.keyboard.press(key)
+    expect(step).to_have_value("0")
+
+    bench = region(page, "^Bench: ")
+    rows = bench.get_by_role("group", name="The last runs").get_by_role("row")
+    expect(rows).to_have_count(2)
+    bench.get_by_role("combobox", name="Asked for a seat, the user").select_option("decline")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text('"No seat reserved in IC 31"')
+    latency = bench.get_by_role("spinbutton", name="Latency")
+    hold_focus(page, latency)
+    page.keyboard.press("ArrowUp")
+    expect(rows).to_have_count(4)
+    expect(rows.nth(1)).to_contain_text("Latency: 20 ms → 30 ms")
+    expect(latency).to_be_focused()
+
+    lab = region(page, "^Message lab")
+    lab.get_by_role("button", name="tools/list", exact=True).first.click()
+    lab.get_by_role("button", name="Send", exact=True).click()
+    expect(lab.get_by_role("status").first).to_contain_text("The server answered with a result")
+
+    pages = region(page, "^Pagination")
+    first = pages.get_by_role("button", name="First page")
+    hold_focus(page, first)
+    page.keyboard.press("Enter")
+    expect(pages.get_by_role("status").first).to_contain_text("The page brought 1, 2, 3, 4.")
+
+    for each in (player, bench, lab, pages):
+        assert each.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+
+
+def test_notebook_7(page: Page, tmp_path: Path) -> None:
+    token = secrets.token_hex()
+    options = ["--ServerApp.ip=127.0.0.1", "--allow-root", f"--IdentityProvider.token={token}"]
+    with serving(tmp_path, ["notebook"], options, f"/api?token={token}") as url:
+        page.goto(f"{url}/notebooks/{NAME}?token={token}")
+        cells = page.locator(".jp-Notebook .jp-Cell")
+        expect(cells).to_have_count(len(CELLS), timeout=WAIT_MS)
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        use_all(page)
+        expect(cells).to_have_count(len(CELLS))
+        expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
+
+
+def test_voila(page: Page, tmp_path: Path) -> None:
+    options = ["--Voila.ip=127.0.0.1", "--show_tracebacks=True"]
+    with serving(tmp_path, ["voila", NAME], options, "/voila/static/voila.js") as url:
+        page.goto(url, timeout=WAIT_MS)
+        use_all(page)
