@@ -121,7 +121,7 @@ ENTRIES: Final[Mapping[int, Entry]] = {
         "there is none in common.",
         "basic/versioning#protocol-version-negotiation",
         "In the legacy era an unknown version in `initialize` is answered with another version; an "
-        "example on the same page has -32602.",
+        "example on the legacy lifecycle page has -32602.",
     ),
     RESOURCE_NOT_FOUND: Entry(
         ("host",),
@@ -220,7 +220,14 @@ def errors_data(wanted: Wanted, recording: Recording) -> dict[str, Any]:
         "eras": [list(one) for one in ERAS.items()],
         "reader": wanted.reader,
         "readers": [["all", "anybody"], *(list(one) for one in READERS.items())],
-        "columns": ["Error", "Revisions", "When it is sent", "HTTP status", "Who reads it", "What to do"],
+        "columns": [
+            "Error",
+            "Revisions",
+            "When it is sent",
+            "HTTP status",
+            "Who reads it (our reading)",
+            "What to do",
+        ],
         "groups": [
             {"head": head, "rows": [_row(code, wanted) for code in codes if (code == TOOL_ERROR) is tool]}
             for head, tool in (
