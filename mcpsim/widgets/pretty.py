@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Final, cast
 
 from mcpsim.widgets.text import ELLIPSIS
@@ -16,6 +17,9 @@ MAX_DEPTH: Final = 40
 INDENT: Final = "  "
 
 Path = tuple[str | int, ...]
+
+# Made once: `json.dumps` makes a new one whenever it is not to write plain ASCII.
+_PLAIN: Final = json.JSONEncoder(ensure_ascii=False)
 
 # What stands below these is not the protocol's.
 _OWN: Final = frozenset(
@@ -53,14 +57,11 @@ def pretty(value: Any) -> Pretty:
     """Write a JSON value with two spaces an indent; at most `MAX_LINES` lines, and then how many more."""
     lines: list[str] = []
     where: dict[Path, int] = {}
-    left_out = 0
-    for path, line in _lines(value, (), "", "", 0):
-        if len(lines) < MAX_LINES:
-            if path is not None:
-                where[path] = len(lines)
-            lines.append(line)
-        else:
-            left_out += 1
+    for path, line in islice(_lines(value, (), "", "", 0), MAX_LINES):
+        if path is not None:
+            where[path] = len(lines)
+        lines.append(line)
+    left_out = _height(value) - len(lines)
     if left_out:
         lines.append(f"{ELLIPSIS} {left_out:,} more lines: see the raw bytes")
     return Pretty("\n".join(lines), where)
@@ -89,11 +90,28 @@ def meta_blocks(shown: Pretty) -> list[tuple[int, int]]:
 
 def json_string(text: str) -> str:
     """The text as a JSON string, cut where it is long, with nothing invisible in it."""
-    shown = json.dumps(text[:MAX_STRING], ensure_ascii=False)
-    shown = _INVISIBLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+    shown = _PLAIN.encode(text[:MAX_STRING])
+    if not (shown.isascii() and shown.isprintable()):
+        shown = _INVISIBLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
     if len(text) > MAX_STRING:
         return f'{shown[:-1]}{ELLIPSIS}" ({len(text):,} characters)'
     return shown
+
+
+def _height(value: Any) -> int:
+    """How many lines `_lines` gives: counted a level at a time, for there can be a million of them."""
+    count, level = 0, [value]
+    for depth in range(MAX_DEPTH + 1):
+        opened = [held for held in map(_held, level) if held] if depth < MAX_DEPTH else []
+        count += len(level) + len(opened)
+        level = list(chain.from_iterable(opened))
+    return count
+
+
+def _held(value: Any) -> Collection[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
 def _lines(value: Any, path: Path, indent: str, name: str, depth: int) -> Iterator[tuple[Path | None, str]]:

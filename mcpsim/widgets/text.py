@@ -12,6 +12,8 @@ _INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# Made once: `json.dumps` makes a new one whenever it is not to write plain ASCII.
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "))
 NEWLINE_MARK: Final = "⏎"
 ELLIPSIS: Final = "…"
 
@@ -30,6 +32,9 @@ def cut(text: str, limit: int) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """The text on one line, visible, and at most `limit` characters of it."""
+    # Most text is short and plain, and a long recording has a great deal of it.
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
     # Cut first: making a very long text visible to throw it away would cost time for nothing.
     short = text[: limit + 1]
     shown = visible(short.replace("\r\n", NEWLINE_MARK).replace("\n", NEWLINE_MARK).replace("\t", " "))
@@ -65,7 +70,7 @@ def duration(microseconds: int) -> str:
 def compact_text(value: object) -> str:
     """A JSON value on one line, as JSON text."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+        return _COMPACT.encode(value)
     except (TypeError, ValueError, RecursionError):
         # An integer of thousands of digits: Python refuses to print it, and so do we.
         return f"(a value of type {type(value).__name__} that is too large to show)"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from mcpsim.audit.rule import MUST
 from mcpsim.eras.pages import SPECIFICATION
 from mcpsim.errors import MalformedMessage
-from mcpsim.messages import Notification, Request, read_json
+from mcpsim.messages import Batch, Notification, Request, read_json
 from mcpsim.recording import Frame, Recording, events
 from mcpsim.widgets.bars import bars_of
 from mcpsim.widgets.bars_data import bars_data
@@ -37,6 +37,9 @@ from mcpsim.widgets.threads import Place, Thread, threads_of
 MAX_STEPS: Final = 20_000
 #: How many messages the audit looks at without being asked: opening a player must not be a wait.
 MAX_AUDITED: Final = 3_000
+#: How many bytes of them, and how many lines: a message can hold many others, or what looks like them.
+MAX_AUDITED_BYTES: Final = 4_000_000
+MAX_AUDITED_LINES: Final = 30_000
 HANDLERS: Final = frozenset({events.HANDLER_STARTED, events.HANDLER_FINISHED, events.HANDLER_CANCELLED})
 
 
@@ -70,7 +73,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
             (positions in `findings`) where the audit found something.
         `texts`: a list of [text, url], each of them once.
         `findings`: what the audit says: `level`, `party`, `rule` (its id), `message`, `hint`, `url`; empty
-            where the recording has more than `MAX_AUDITED` messages.
+            where the recording has more than `MAX_AUDITED` messages, or is as large in another way.
         `threads`: what belongs together over several requests: `kind` ("rounds", "pages" or "subscription"),
             `label` (the request that it began with) and `parts` (how many rounds or pages, or 0 where
             the last of them is not here).
@@ -185,9 +188,18 @@ def _broken(rows: list[dict[str, Any]], findings: list[dict[str, Any]]) -> set[i
     return {row["n"] for row in rows if not grave.isdisjoint(row.get("pins", ()))}
 
 
+def _is_much(recording: Recording) -> bool:
+    frames = recording.frames
+    if len(frames) > MAX_AUDITED or sum(len(frame.data) for frame in frames) > MAX_AUDITED_BYTES:
+        return True
+    lines = sum(frame.data.count(b"\n") for frame in frames)
+    held = sum(len(frame.parsed.members) for frame in frames if isinstance(frame.parsed, Batch))
+    return lines > MAX_AUDITED_LINES or held > MAX_AUDITED
+
+
 def _pinned(recording: Recording, steps: Steps, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Pin the findings of the audit to the steps where they happen, and give them in order."""
-    if len(recording.frames) > MAX_AUDITED:
+    if _is_much(recording):
         return
     report = recording.audit()
     for number, finding in enumerate(report.findings):

@@ -396,7 +396,7 @@ class Panes {
 
   exchangePart(step, here) {
     const part = html("div", { class: `mcpsim-piece${here ? " mcpsim-here" : ""}`, "data-here": here || null });
-    const label = html("p", { class: "mcpsim-piece-label" }, html("bdi", {}, `${step.from} → ${step.to}`), ` at ${step.time} `);
+    const label = html("p", { class: "mcpsim-piece-label" }, html("bdi", {}, step.from), " → ", html("bdi", {}, step.to), ` at ${step.time} `);
     label.append(here ? html("strong", {}, `step ${step.n}: this message`) : this.stepButton(step.n));
     part.append(label, ...this.rawBlocks(step));
     if (step.fate !== "delivered") part.append(html("p", { class: "mcpsim-quiet" }, step.fate === "dropped" ? "It was lost." : "It had not arrived at the end."));
@@ -509,7 +509,7 @@ class Panes {
 
   simpleList(texts, none) {
     if (!texts.length) return html("p", { class: "mcpsim-nothing" }, none);
-    const shown = texts.slice(0, 50).map((text) => html("li", { dir: "auto" }, text));
+    const shown = texts.slice(0, 50).map((text) => html("li", { dir: "ltr" }, text));
     if (texts.length > shown.length) shown.push(html("li", {}, `and ${texts.length - shown.length} more`));
     return html("ul", {}, ...shown);
   }

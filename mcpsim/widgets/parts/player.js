@@ -355,7 +355,8 @@ class View {
 
   buildNarration() {
     this.where = html("p", { class: "mcpsim-where" });
-    this.what = html("p", { class: "mcpsim-what", dir: "auto" });
+    // Not dir="auto": a sentence that begins with a name is still English, and says who sends to whom.
+    this.what = html("p", { class: "mcpsim-what", dir: "ltr" });
     this.rule = html("p", { class: "mcpsim-rule" });
     this.found = html("div", { class: "mcpsim-found" });
     const live = { class: "mcpsim-narration", "aria-live": "polite", "aria-atomic": "true" };
@@ -442,7 +443,7 @@ class View {
       for (const line of [this.found, this.rule, this.what]) line.replaceChildren();
       return this.where.replaceChildren(...instead);
     }
-    this.found.replaceChildren(...(step ? findingsAt(this.data, step).map(finding) : []));
+    this.found.replaceChildren(...(step ? findingsOf(this.data, step) : []));
     if (!step) {
       const count = `${this.last.toLocaleString("en")} step${this.last === 1 ? "" : "s"}`;
       this.where.replaceChildren("Before the first step");
@@ -452,14 +453,15 @@ class View {
       this.rule.replaceChildren(this.last ? "What do you expect to come first?" : "");
       return;
     }
-    const route = step.to ? `${step.from} → ${step.to}` : step.from;
+    // Each name by itself: two names that are written from right to left would turn the arrow round.
+    const route = [html("bdi", {}, step.from), ...(step.to ? [" → ", html("bdi", {}, step.to)] : [])];
     const part = partOf(this.data, step, this.hiding);
     const [text, url] = step.rule < 0 ? ["", ""] : this.data.texts[step.rule];
     const shown = [
       mark(step.kind),
       html("span", {}, `Step ${cursor} of ${this.last.toLocaleString("en")}`),
       html("span", { class: `mcpsim-kind mcpsim-k-${step.kind}` }, KINDS[step.kind] || step.kind),
-      html("bdi", {}, route),
+      html("span", {}, ...route),
       html("span", {}, step.time),
       step.era ? html("span", { class: "mcpsim-fact" }, step.era) : null,
       part ? html("span", { class: "mcpsim-fact mcpsim-part" }, part) : null,

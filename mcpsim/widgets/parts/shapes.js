@@ -29,6 +29,17 @@ function findingsAt(data, step) {
   return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
 }
 
+// The findings in words. A batch of a thousand messages can break a rule a thousand times in one step.
+const FINDINGS_SHOWN = 20;
+
+function findingsOf(data, step) {
+  const found = findingsAt(data, step);
+  const shown = found.slice(0, FINDINGS_SHOWN).map(finding);
+  const rest = found.length - shown.length;
+  if (rest) shown.push(html("p", { class: "mcpsim-quiet" }, `and ${rest.toLocaleString("en")} more findings at this step`));
+  return shown;
+}
+
 function pin(level) {
   const box = svg("svg", { viewBox: "0 0 16 16", class: "mcpsim-mark", "aria-hidden": "true" });
   box.append(svg("path", { d: "M3 15 V1.5 H13 L10 5 L13 8.5 H3", class: level === "MUST" ? "full" : "line" }));

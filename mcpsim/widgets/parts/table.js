@@ -92,7 +92,7 @@ class Table {
           html("td", {}, html("bdi", {}, step.to)),
           html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
           html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null, ...this.saysOf(step)),
-          html("td", { dir: "auto" }, ...prose(step.what), ...findingsAt(this.view.data, step).map(finding)),
+          html("td", { dir: "ltr" }, ...prose(step.what), ...findingsOf(this.view.data, step)),
         ),
       );
     }
