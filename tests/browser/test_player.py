@@ -174,7 +174,7 @@ def test_moving_by_hand_stops_playing(play, made):
 
 def test_a_click_on_a_message_goes_there(play, made):
     page = play(made.legacy_handshake())
-    messages(page).filter(has_text="tools/call #2close_ticket").first.click()
+    messages(page).filter(has_text="tools/call #2 close_ticket").first.click()
     at(page, 6)
     expect(current(page)).to_be_focused()
 
