@@ -1,0 +1,383 @@
+"""Hostile recordings: whatever a peer or a file says is shown as text, nothing runs, and nothing freezes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mcpsim.recording import Recording, events
+from mcpsim.widgets import still_html, still_svg
+
+Play = Callable[..., Page]
+
+ATTACKS = (
+    "<script>window.hostile=1</script>",
+    "</script><script>window.hostile=1</script>",
+    "<img src=x onerror=window.hostile=1>",
+    '"><svg onload=window.hostile=1>',
+    "' autofocus onfocus=window.hostile=1 '",
+    "<iframe srcdoc='<script>parent.hostile=1</script>'>",
+    "javascript:window.hostile=1",
+    "[here](javascript:window.hostile=1)",
+    "`${window.hostile=1}` ${window.hostile=1}",
+    "<!-- ]]> -->",
+    "&lt;img src=x onerror=window.hostile=1&gt;",
+    "\u2028window.hostile=1\u2029",
+    "safe\u202egnp.exe\u202c\u2067\u2069",
+    "zero\u200bwidth\ufeff\u2060\u00ad",
+    "bell\x07 escape\x1b[31m nul\x00 \x85",
+    "half \ud800 pair",
+    '%%{init: {}}%%\nend\nparticipant x; click p1 href "javascript:window.hostile=1"',
+    "*bold* | cell | <b>b</b> # title\n\n---",
+    "__proto__",
+    "مرحبا 123 שלום",
+)
+HEBREW, ARABIC = "שרת ראשון", "عميل ثان"
+
+# Everything in a page that could run something or ask for something.
+RUNS = """root => {
+    const bad = [];
+    for (const node of root.querySelectorAll('*')) {
+        const name = node.localName;
+        const kinds = 'script iframe img object embed link base form video audio foreignobject use image'
+            + ' animate set a';
+        if (kinds.split(' ').includes(name.toLowerCase())) {
+            const own = name === 'a' && /^https:\\/\\/modelcontextprotocol\\.io\\//.test(node.href);
+            if (!own) bad.push(node.outerHTML.slice(0, 200));
+        }
+        for (const { name: attribute, value } of node.attributes) {
+            if (/^on/.test(attribute) || /^(src|srcdoc|action|formaction|xlink:href|data)$/.test(attribute)) {
+                bad.push(`${attribute}=${value}`.slice(0, 200));
+            }
+            if (attribute === 'style' && /url\\(|window/.test(value)) bad.push(value.slice(0, 200));
+        }
+    }
+    return bad;
+}"""
+# Opening brackets of what is not shown as it is: a mark in place of each invisible character.
+INVISIBLE = (
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u2060\\ufeff\\ud800-\\udfff]"
+)
+
+
+def nothing_ran(page: Page) -> None:
+    assert page.evaluate("window.hostile") is None
+    assert page.locator("body main, body > div").first.evaluate(RUNS) == []
+    wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide[0] <= wide[1], "something stands out of the page at the side"
+    # A pair of halves is one character; what is left alone is none.
+    invisible = page.evaluate(f"document.body.innerText.match(/{INVISIBLE}/u)")
+    assert invisible is None
+
+
+def attacked(made: Any) -> Recording:
+    """Everything that a recording can hold of strangers' text, with an attack in it."""
+    pen = made.Pen()
+    send = pen.send
+    # Half a surrogate pair is no UTF-8: in a body it stands as an escape.
+    pen.send = lambda sender, receiver, message, **more: send(
+        sender, receiver, message if isinstance(message, bytes) else json.dumps(message).encode(), **more
+    )
+    parties = [ATTACKS[0], ATTACKS[2], ATTACKS[12]]
+    client, server = parties[:2]
+    for number, attack in enumerate(ATTACKS):
+        pen.remember(client, **{attack: attack, "list": [attack], "object": {attack: attack}})
+        call = {
+            "name": attack,
+            "arguments": {attack: attack},
+            "_meta": {attack: attack, "progressToken": attack},
+        }
+        pen.send(client, server, made.request(attack, "tools/call", call))
+        pen.send(
+            server,
+            client,
+            made.notification("notifications/progress", progressToken=attack, progress=1, message=attack),
+        )
+        ask = {"mode": "url", "url": attack, "message": attack, "elicitationId": attack}
+        form = {
+            "message": attack,
+            "requestedSchema": {"type": "object", "properties": {attack: {"title": attack}}},
+        }
+        asks = {
+            attack: {"method": "elicitation/create", "params": ask},
+            "form": {"method": "elicitation/create", "params": form},
+        }
+        if number % 3 == 0:
+            pen.send(
+                server,
+                client,
+                made.result(attack, resultType="input_required", inputRequests=asks, requestState=attack),
+            )
+        elif number % 3 == 1:
+            link = {
+                "type": "resource_link",
+                "uri": attack,
+                "name": attack,
+                "title": attack,
+                "icons": [{"src": attack}],
+            }
+            pen.send(
+                server,
+                client,
+                made.result(attack, content=[*made.text(attack), link], structuredContent={attack: attack}),
+            )
+        else:
+            pen.send(server, client, made.error(attack, -32602, attack, data={attack: attack}))
+        pen.send(client, server, made.request(number, attack, {attack: attack}))
+        pen.send(
+            server,
+            client,
+            made.notification("notifications/message", level=attack, logger=attack, data=attack),
+        )
+        pen.recorder.note(client, attack)
+        pen.handler(events.HANDLER_STARTED, attack, number)
+        pen.handler(events.HANDLER_CANCELLED, attack, number)
+        pen.send(server, client, attack.encode("utf-8", "surrogatepass"), channel="stderr")
+        exchange = pen.recorder.new_exchange()
+        head: Any = {"method": attack, "path": attack, "headers": [[attack, attack]]}
+        pen.send(client, server, attack.encode("utf-8", "surrogatepass"), exchange=exchange, head=head)
+        pen.recorder.closed(client, server, attack, attack, connection=1)
+    return pen.done(ATTACKS[1], parties=parties, transport=ATTACKS[2])
+
+
+# ---------------------------------------------------------------------------------------------- the player
+
+WALK = """(tabs) => {
+    const press = (key, more = {}) => document.querySelector('.mcpsim-player')
+        .dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }));
+    const times = [];
+    const last = Number(document.querySelector('.mcpsim-goto input').max);
+    for (let n = 0; n <= last; n++) {
+        for (let tab = 1; tab <= tabs; tab++) {
+            const began = performance.now();
+            press(String(tab), { altKey: true, code: `Digit${tab}` });
+            document.body.getBoundingClientRect();
+            times.push(performance.now() - began);
+        }
+        const began = performance.now();
+        press('ArrowRight');
+        document.body.getBoundingClientRect();
+        times.push(performance.now() - began);
+    }
+    return Math.max(...times);
+}"""
+
+
+def slowest_step(page: Page) -> float:
+    """Step through all of it, and look at each pane at each step. Returns milliseconds."""
+    return page.evaluate(WALK, page.get_by_role("tab").count())
+
+
+def test_a_player_runs_nothing(play: Play, page: Page, made: Any) -> None:
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    play(attacked(made), cursor=0)
+    for key in ("?", "/"):
+        page.keyboard.press(key)
+    page.keyboard.type("<img")
+    page.keyboard.press("Enter")
+    nothing_ran(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    last = int(page.get_by_label("Go to step", exact=True).get_attribute("max") or 0)
+    assert last >= 200
+    for number in range(0, last, 23):
+        page.get_by_label("Step", exact=True).fill(str(number))
+        for tab in range(page.get_by_role("tab").count()):
+            page.get_by_role("tab").nth(tab).click()
+            nothing_ran(page)
+    assert slowest_step(page) < 500
+    page.keyboard.press("t")
+    page.keyboard.press("End")
+    nothing_ran(page)
+    assert dialogs == []
+
+
+def test_a_player_shows_it_as_text(play: Play, made: Any) -> None:
+    page = play(attacked(made), cursor=1)
+    expect(page.locator(".mcpsim-title")).to_have_text(ATTACKS[1])
+    expect(page.locator(".mcpsim-lane").nth(1)).to_have_text(ATTACKS[2])
+    expect(page.locator(".mcpsim-fact", has_text=ATTACKS[2])).to_be_visible()
+    expect(page.locator(".mcpsim-json")).to_contain_text(f'"name": "{ATTACKS[0]}"')
+    page.keyboard.press("Alt+3")
+    expect(page.get_by_role("tabpanel", name="Memory")).to_contain_text(f"{ATTACKS[0]} remembers")
+    page.keyboard.press("t")
+    table = page.locator(".mcpsim-table")
+    for attack in ATTACKS[:8]:
+        expect(table).to_contain_text(attack[:24])
+    for mark in ("‹U+202E›", "‹U+200B›", "‹U+0007›", "‹U+2028›"):
+        expect(table).to_contain_text(mark)
+
+
+def test_right_to_left_turns_no_neighbour_round(play: Play, made: Any) -> None:
+    pen = made.Pen()
+    pen.send(HEBREW, ARABIC, made.request("בקשה", "tools/call", {"name": "כלי"}))
+    pen.send(ARABIC, HEBREW, made.result("בקשה", content=made.text("תשובה")))
+    pen.send(HEBREW, ARABIC, made.notification("הודעה", level="מידע"))
+    page = play(pen.done("כותרת 1", parties=[HEBREW, ARABIC]), cursor=1)
+    left_of = """([selector, before, after]) => {
+        const place = text => {
+            for (const root of document.querySelectorAll(selector)) {
+                const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+                while (walk.nextNode()) {
+                    const at = walk.currentNode.data.indexOf(text);
+                    if (at < 0 || !root.checkVisibility()) continue;
+                    const range = document.createRange();
+                    range.setStart(walk.currentNode, at);
+                    range.setEnd(walk.currentNode, at + text.length);
+                    return range.getBoundingClientRect();
+                }
+            }
+            throw Error(`${text} is not in ${selector}`);
+        };
+        const [one, other] = [place(before), place(after)];
+        return one.top >= other.bottom || one.right <= other.left + 1 || other.top >= one.bottom;
+    }"""
+
+    def stands(selector: str, before: str, after: str) -> None:
+        assert page.evaluate(left_of, [selector, before, after]), (
+            f"{before} is not before {after} in {selector}"
+        )
+
+    # Who sends stands before who receives, whatever they are called.
+    stands(".mcpsim-where", HEBREW, ARABIC)
+    page.keyboard.press("Alt+2")
+    page.keyboard.press("ArrowRight")
+    stands(".mcpsim-where", ARABIC, HEBREW)
+    lanes = [box["x"] for box in (lane.bounding_box() for lane in page.locator(".mcpsim-lane").all()) if box]
+    assert lanes == sorted(lanes)
+    page.keyboard.press("Alt+3")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    stands(".mcpsim-pane li", HEBREW, ARABIC)
+    page.keyboard.press("t")
+
+
+# ---------------------------------------------------------------------------------------- what is stored
+
+
+class Tags(HTMLParser):
+    """The elements and the attributes of a piece of HTML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+DRAWN = {"svg", "title", "desc", "rect", "g", "path", "text", "tspan", "circle", "line"}
+WRITTEN = DRAWN | {
+    "figure",
+    "details",
+    "summary",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "p",
+    "ul",
+    "li",
+}
+
+
+def runs(names: set[str]) -> set[str]:
+    return {name for name in names if name.startswith("on") or name in ("src", "action") or "href" in name}
+
+
+def test_still_pictures_hold_nothing_that_runs(page: Page, made: Any) -> None:
+    recording = attacked(made)
+    tags = Tags()
+    tags.feed(still_html(recording))
+    assert tags.elements <= WRITTEN
+    assert runs(tags.attributes) == set()
+    drawing = ElementTree.fromstring(still_svg(recording))
+    assert {each.tag.rpartition("}")[2] for each in drawing.iter()} <= DRAWN
+    assert runs({name for each in drawing.iter() for name in each.attrib}) == set()
+    page.set_content(f"<!doctype html><main>{still_html(recording)}</main>")
+    assert page.evaluate("window.hostile") is None
+    assert ATTACKS[0] in (page.locator("table").text_content() or "")
+
+
+# -------------------------------------------------------------------------------------- nothing freezes
+
+
+def deep(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+def large() -> dict[str, Any]:
+    """Bodies that are large or deep, each in its own way; None is as large as a message may be."""
+
+    def call(**arguments: Any) -> str:
+        return json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {"name": "t", "arguments": arguments},
+            }
+        )
+
+    def tools(count: int) -> str:
+        listed = [
+            {"name": f"tool {n}", "title": "<b>t</b>", "inputSchema": {"type": "object"}}
+            for n in range(count)
+        ]
+        return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": listed, "resultType": "complete"}})
+
+    return {
+        "1 MB without a blank": call(text="x" * 1_000_000),
+        "1 MB of right-to-left": call(text="ש" * 1_000_000),
+        "1 MB of backticks": call(text="`" * 1_000_000),
+        "1 MB of newlines": call(text="\n" * 500_000),
+        "1 MB of control characters": call(text="\x07" * 150_000),
+        "a key of 100 kB": call(**{"k" * 100_000: {"j" * 100_000: 1}}),
+        "a method of 1 MB": json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m" * 1_000_000}),
+        "an id of 1 MB": json.dumps({"jsonrpc": "2.0", "id": "i" * 1_000_000, "method": "ping"}),
+        "5,000 fields": call(**{f"field {n}": n for n in range(5_000)}),
+        "3.9 MB of numbers": call(numbers=[1] * 1_300_000),
+        "10,000 tools": tools(10_000),
+        "depth 60": call(deep=json.loads(deep(50))),
+        "depth 200": call(deep=json.loads(deep(200))),
+        "depth 100,000": deep(100_000),
+        "brackets": "[" * 1_000_000,
+        "a batch of 20,000": json.dumps(
+            [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(20_000)]
+        ),
+        "10 MB": call(text="z" * 10_000_000),
+    }
+
+
+@pytest.mark.parametrize("what", large())
+def test_a_large_message_freezes_nothing(play: Play, made: Any, what: str, capsys: Any) -> None:
+    body = large()[what].encode()
+    pen = made.Pen()
+    pen.send("client", "server", made.request(0, "ping"))
+    for _ in range(2):  # The second is compared with the first.
+        pen.send("client", "server", body)
+    exchange = pen.recorder.new_exchange()
+    head: Any = {"method": "POST", "path": "/mcp", "headers": [["X-Long", "h" * 100_000]]}
+    pen.send("client", "server", body, exchange=exchange, head=head)
+    page = play(pen.done(what), cursor=1)
+    opened = page.evaluate("performance.getEntriesByType('navigation')[0].domComplete")
+    slowest = slowest_step(page)
+    page.keyboard.press("t")
+    page.keyboard.press("t")
+    nothing_ran(page)
+    with capsys.disabled():
+        print(f"\n{what}: open {opened:.0f} ms, slowest step {slowest:.0f} ms")
+    assert opened < 3_000
+    assert slowest < 500
+    assert page.locator("*").count() < 20_000
