@@ -1,4 +1,4 @@
-"""Other places than JupyterLab: one notebook in Notebook 7 and in Voilà, by mouse, by key, with the kernel."""
+"""Other places than JupyterLab: one notebook in Notebook 7 and in Voilà, by mouse, key and kernel."""
 
 from __future__ import annotations
 
