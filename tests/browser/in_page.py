@@ -59,12 +59,14 @@ class Shown:
 
     Attributes:
         trips: what the browser sent, in order.
+        answers: whether messages that are no state are answered.
     """
 
     def __init__(self, page: Page, widget: Picture) -> None:
         self.page = page
         self.widget = widget
         self.trips: list[dict[str, Any]] = []
+        self.answers = True
         synced = widget.traits(sync=True)
         self.names = [name for name in synced if not name.startswith("_") and name not in OF_WIDGETS]
 
@@ -82,7 +84,7 @@ class Shown:
         answers: list[Any] = []
         self.widget.send = lambda content, buffers=None: answers.append(content)  # type: ignore[method-assign]
         self.widget._handle_custom_msg(json.loads(text), [])
-        return json.dumps(answers)
+        return json.dumps(answers if self.answers else [])
 
     def html(self, *, dark: bool = False) -> str:
         """The page."""

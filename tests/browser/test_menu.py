@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,42 +11,11 @@ from playwright.sync_api import Locator, Page, expect
 from mcpsim import Bench, Player, Recording
 from mcpsim.course import STORIES, bench
 from mcpsim.widgets.exports import EXPORTS
-from tests.browser.in_page import GLUE, Shown, opener
-
-# Beside its traits a widget has messages, which no one keeps.
-MESSAGES = """
-  send(content) {
-    window.told(JSON.stringify(content)).then((answers) => {
-      const heard = listeners.get("msg:custom") || [];
-      for (const each of JSON.parse(answers)) for (const callback of heard) callback(each);
-    });
-  },
-"""
-
-
-class WithMessages(Shown):
-    """A player in a page, whose messages go both ways."""
-
-    def __init__(self, page: Page, widget: Player) -> None:
-        super().__init__(page, widget)
-        self.answers = True
-        page.expose_function("told", self.told)
-
-    def told(self, text: str) -> str:
-        answers: list[Any] = []
-        self.widget.send = answers.append  # type: ignore[method-assign]
-        self.widget._handle_custom_msg(json.loads(text), [])
-        return json.dumps(answers if self.answers else [])
-
-    def html(self, *, dark: bool = False) -> str:
-        page = super().html(dark=dark)
-        return page.replace("  save_changes() {", f"{MESSAGES}  save_changes() {{", 1)
+from tests.browser.in_page import Shown, opener
 
 
 @pytest.fixture
-def show(page: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., WithMessages]]:
-    assert "  save_changes() {" in GLUE
-    monkeypatch.setattr("tests.browser.in_page.Shown", WithMessages)
+def show(page: Page) -> Iterator[Callable[..., Shown]]:
     yield from opener(page)
 
 
