@@ -56,7 +56,7 @@ async def answer_goes_to_another_replica(client: Client) -> str:
 
 
 async def session_at_the_wrong_replica(client: Client) -> str:
-    """A session lives in one replica, the next message goes to the other one (legacy, not sticky)."""
+    """A session lives in one replica, the next message goes to the other one."""
     try:
         await client.connect()
         await client.list_tools()
@@ -66,7 +66,7 @@ async def session_at_the_wrong_replica(client: Client) -> str:
 
 
 async def sessions_that_stick(client: Client) -> str:
-    """The gateway sends every request of a session to the replica that began it (legacy, sticky)."""
+    """The gateway sends every request of a session to the replica that began it."""
     await client.list_tools()
     return text_of(await client.call_tool("find_ticket", {"number": "T-1001"}))
 

@@ -54,12 +54,14 @@ function filled(bar, x, top, bottom, heights) {
   return nodes;
 }
 
-function barNode(bar, x, outwards, [top, bottom], heights) {
+// Beside a lane with others on both sides the texts of messages stand: there the name shows under the pointer,
+// and in the table.
+function barNode(bar, x, outwards, [top, bottom], heights, isNamed = true) {
   const low = Math.max(bottom, top + 4);
-  const group = svg("g");
+  const group = svg("g", {}, bar.name ? svg("title", {}, bar.name) : null);
   if (RAILS.has(bar.kind)) {
     group.append(...rail(bar.kind, x, top, low));
-    if (low - top > 90) {
+    if (isNamed && low - top > 90) {
       const at = `rotate(-90 ${x + outwards * 9} ${(top + low) / 2})`;
       const name = bar.name.length * 6.2 > low - top ? `${bar.name.slice(0, Math.floor((low - top) / 6.2) - 1)}…` : bar.name;
       const middle = { x: x + outwards * 9, y: (top + low) / 2 + 4, "text-anchor": "middle", transform: at };

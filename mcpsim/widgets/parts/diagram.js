@@ -362,7 +362,9 @@ class Diagram {
     const deep = this.deep.get(bar.party);
     const past = outwards > 0 ? 14 + 7 * Math.max(0, deep.on - 1) : 16;
     const x = RAILS.has(bar.kind) ? lane + outwards * (past + bar.depth * RAIL_GAP) : lane - BAR_WIDTH / 2 + bar.depth * 7;
-    const node = barNode(bar, x, outwards, this.heights.bar(bar), this.heights);
+    // Of rails side by side only the last has room for its name.
+    const isOutermost = bar.party === parties[0] || bar.party === parties[parties.length - 1];
+    const node = barNode(bar, x, outwards, this.heights.bar(bar), this.heights, isOutermost && bar.depth + 1 === deep.beside);
     this.barsLayer.append(node);
     this.bars.set(i, node);
   }
