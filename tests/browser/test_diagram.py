@@ -51,7 +51,9 @@ def test_a_user_is_a_lane_of_its_own_shape(play):
     expect(heads).to_have_text(["user", "client", "server"])
     styles = heads.evaluate_all("all => all.map(each => getComputedStyle(each).borderStyle)")
     assert styles == ["dashed", "solid", "solid"]
-    expect(current(page)).to_have_attribute("aria-label", re.compile(r"^3: asks Which seat.*, client to user$"))
+    expect(current(page)).to_have_attribute(
+        "aria-label", re.compile(r"^3: asks Which seat.*, client to user$")
+    )
     expect(page.locator(".mcpsim-where")).to_contain_text("asked outside of MCP")
     expect(page.locator(".mcpsim-what")).to_have_text("The client asks the user: “Which seat in IC 31?”")
     expect(page.get_by_role("tabpanel", name="Message")).to_contain_text("nothing crosses the wire")
