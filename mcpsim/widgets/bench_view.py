@@ -24,6 +24,8 @@ from mcpsim.widgets.text import compact_text, duration, one_line
 #: How many runs the table holds.
 MAX_ROWS: Final = 8
 MAX_OUTCOME: Final = 160
+#: How long what is said of a knob may be, in characters.
+MAX_TOLD: Final = 400
 # Clients and gateways say it in these words.
 _CACHE_HIT: Final = " is answered from the cache"
 #: What stands for the first run, for which nothing was turned.
@@ -195,7 +197,7 @@ def turned(knobs: Sequence[Knob], before: Settings, after: Settings) -> tuple[st
         if not knob.matters(after) or (mattered and was == now):
             continue
         old = f"{knob.text(was, before)} → " if mattered else ""
-        found.append(f"{knob.label}: {old}{knob.text(now, after)}")
+        found.append(_told(f"{knob.label}: {old}{knob.text(now, after)}"))
     return tuple(found)
 
 
@@ -271,19 +273,24 @@ def _knob_data(knob: Knob, settings: Settings) -> dict[str, Any]:
     choices: Values = knob.choices(settings) if matters or not callable(knob.values) else {}
     return {
         "name": knob.name,
-        "label": knob.label,
+        "label": _told(knob.label),
         "kind": knob.kind,
         "low": knob.low,
         "high": knob.high,
         "step": knob.step,
-        "unit": knob.unit,
-        "none": knob.none,
-        "group": knob.group,
-        "hint": knob.hint,
+        "unit": _told(knob.unit),
+        "none": _told(knob.none),
+        "group": _told(knob.group),
+        "hint": _told(knob.hint),
         "value": value,
-        "choices": [list(pair) for pair in choices.items()],
+        "choices": [[value, _told(text)] for value, text in choices.items()],
         "matters": matters,
     }
+
+
+def _told(text: str) -> str:
+    # What there is to choose can be what a server called its tools.
+    return one_line(text, MAX_TOLD)
 
 
 #: What makes two steps the same. Times may differ, and so may sealed state, which holds one.
@@ -349,7 +356,7 @@ def _html_row(row: Mapping[str, Any]) -> str:
 def settings_text(knobs: Sequence[Knob], settings: Settings) -> str:
     """Where the knobs stand that matter, on one line."""
     return "; ".join(
-        f"{knob.label}: {knob.text(settings[knob.name], settings)}"
+        _told(f"{knob.label}: {knob.text(settings[knob.name], settings)}")
         for knob in knobs
         if knob.matters(settings)
     )

@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from mcpsim.recording import Recording, events
 from mcpsim.widgets import still_html, still_svg
+from tests.support.hostile import ATTACKS, DRAWN, WRITTEN, Tags, attacked, runs
 
 Play = Callable[..., Page]
 
-ATTACKS = (
-    "<script>window.hostile=1</script>",
-    "</script><script>window.hostile=1</script>",
-    "<img src=x onerror=window.hostile=1>",
-    '"><svg onload=window.hostile=1>',
-    "' autofocus onfocus=window.hostile=1 '",
-    "<iframe srcdoc='<script>parent.hostile=1</script>'>",
-    "javascript:window.hostile=1",
-    "[here](javascript:window.hostile=1)",
-    "`${window.hostile=1}` ${window.hostile=1}",
-    "<!-- ]]> -->",
-    "&lt;img src=x onerror=window.hostile=1&gt;",
-    "\u2028window.hostile=1\u2029",
-    "safe\u202egnp.exe\u202c\u2067\u2069",
-    "zero\u200bwidth\ufeff\u2060\u00ad",
-    "bell\x07 escape\x1b[31m nul\x00 \x85",
-    "half \ud800 pair",
-    '%%{init: {}}%%\nend\nparticipant x; click p1 href "javascript:window.hostile=1"',
-    "*bold* | cell | <b>b</b> # title\n\n---",
-    "__proto__",
-    "مرحبا 123 שלום",
-)
 HEBREW, ARABIC = "שרת ראשון", "عميل ثان"
 
 # Everything in a page that could run something or ask for something.
@@ -74,76 +51,6 @@ def nothing_ran(page: Page) -> None:
     # A pair of halves is one character; what is left alone is none.
     invisible = page.evaluate(f"document.body.innerText.match(/{INVISIBLE}/u)")
     assert invisible is None
-
-
-def attacked(made: Any) -> Recording:
-    """Everything that a recording can hold of strangers' text, with an attack in it."""
-    pen = made.Pen()
-    send = pen.send
-    # Half a surrogate pair is no UTF-8: in a body it stands as an escape.
-    pen.send = lambda sender, receiver, message, **more: send(
-        sender, receiver, message if isinstance(message, bytes) else json.dumps(message).encode(), **more
-    )
-    parties = [ATTACKS[0], ATTACKS[2], ATTACKS[12]]
-    client, server = parties[:2]
-    for number, attack in enumerate(ATTACKS):
-        pen.remember(client, **{attack: attack, "list": [attack], "object": {attack: attack}})
-        call = {
-            "name": attack,
-            "arguments": {attack: attack},
-            "_meta": {attack: attack, "progressToken": attack},
-        }
-        pen.send(client, server, made.request(attack, "tools/call", call))
-        pen.send(
-            server,
-            client,
-            made.notification("notifications/progress", progressToken=attack, progress=1, message=attack),
-        )
-        ask = {"mode": "url", "url": attack, "message": attack, "elicitationId": attack}
-        form = {
-            "message": attack,
-            "requestedSchema": {"type": "object", "properties": {attack: {"title": attack}}},
-        }
-        asks = {
-            attack: {"method": "elicitation/create", "params": ask},
-            "form": {"method": "elicitation/create", "params": form},
-        }
-        if number % 3 == 0:
-            pen.send(
-                server,
-                client,
-                made.result(attack, resultType="input_required", inputRequests=asks, requestState=attack),
-            )
-        elif number % 3 == 1:
-            link = {
-                "type": "resource_link",
-                "uri": attack,
-                "name": attack,
-                "title": attack,
-                "icons": [{"src": attack}],
-            }
-            pen.send(
-                server,
-                client,
-                made.result(attack, content=[*made.text(attack), link], structuredContent={attack: attack}),
-            )
-        else:
-            pen.send(server, client, made.error(attack, -32602, attack, data={attack: attack}))
-        pen.send(client, server, made.request(number, attack, {attack: attack}))
-        pen.send(
-            server,
-            client,
-            made.notification("notifications/message", level=attack, logger=attack, data=attack),
-        )
-        pen.recorder.note(client, attack)
-        pen.handler(events.HANDLER_STARTED, attack, number)
-        pen.handler(events.HANDLER_CANCELLED, attack, number)
-        pen.send(server, client, attack.encode("utf-8", "surrogatepass"), channel="stderr")
-        exchange = pen.recorder.new_exchange()
-        head: Any = {"method": attack, "path": attack, "headers": [[attack, attack]]}
-        pen.send(client, server, attack.encode("utf-8", "surrogatepass"), exchange=exchange, head=head)
-        pen.recorder.closed(client, server, attack, attack, connection=1)
-    return pen.done(ATTACKS[1], parties=parties, transport=ATTACKS[2])
 
 
 # ---------------------------------------------------------------------------------------------- the player
@@ -260,40 +167,6 @@ def test_right_to_left_turns_no_neighbour_round(play: Play, made: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------- what is stored
-
-
-class Tags(HTMLParser):
-    """The elements and the attributes of a piece of HTML."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements: set[str] = set()
-        self.attributes: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-
-DRAWN = {"svg", "title", "desc", "rect", "g", "path", "text", "tspan", "circle", "line"}
-WRITTEN = DRAWN | {
-    "figure",
-    "details",
-    "summary",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "p",
-    "ul",
-    "li",
-}
-
-
-def runs(names: set[str]) -> set[str]:
-    return {name for name in names if name.startswith("on") or name in ("src", "action") or "href" in name}
 
 
 def test_still_pictures_hold_nothing_that_runs(page: Page, made: Any) -> None:

@@ -315,6 +315,10 @@ BROKEN: Final[dict[str, Row]] = {
             "browser/test_message_lab.py::test_nothing_in_a_message_runs",
             "browser/test_message_lab.py::test_what_is_not_allowed_is_sent_anyway",
             "browser/test_message_lab.py::test_http_by_mouse_and_key",
+            "browser/test_hostile_widgets.py::test_a_widget_that_opens_is_harmless",
+            "browser/test_hostile_widgets.py::test_what_is_typed_into_the_lab",
+            "widgets/test_hostile_stills.py::test_a_still_widget_holds_nothing_that_runs",
+            "widgets/test_hostile_stills.py::test_a_still_widget_tells_text",
         )
     },
     "tests/widgets/test_error_map.py::test_the_error_really_happens": Row(

@@ -19,6 +19,13 @@ const ELICITATION_FORMATS = {
 
 const ELICITATION_NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
+// Characters that cannot be seen, or that turn text round. As escapes they are the same JSON.
+const FORM_UNSEEN = /[\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+function escapeInJson(character) {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
 function isDay(text) {
   const [year, month, day] = text.slice(0, 10).split("-").map(Number);
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -261,7 +268,7 @@ class FormView extends ActingView {
     const { form } = this.shown;
     if (!form || !form.answerable) return;
     const whole = form.mode === "url" ? { action: "accept" } : { action: "accept", content: this.content() };
-    this.sent.textContent = JSON.stringify(whole, null, 2);
+    this.sent.textContent = JSON.stringify(whole, null, 2).replace(FORM_UNSEEN, escapeInJson);
   }
 
   answer(action) {
