@@ -20,10 +20,10 @@ const ELICITATION_FORMATS = {
 const ELICITATION_NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 // Characters that cannot be seen, or that turn text round. As escapes they are the same JSON.
-const FORM_UNSEEN = /[\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const FORM_UNSEEN = /[\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
 function escapeInJson(character) {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return [...Array(character.length)].map((_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
 }
 
 function isDay(text) {
