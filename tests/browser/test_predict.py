@@ -85,6 +85,19 @@ def test_by_mouse_and_what_is_wrong_is_explained(play) -> None:
     expect(panel(page)).to_be_hidden()
 
 
+def test_enter_after_a_digit_answers_nothing_else(play) -> None:
+    page = play(story(), cursor=0)
+    page.keyboard.press("q")
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mcpsim-where")).to_contain_text("Step 1 of")
+    expect(panel(page).get_by_role("status")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(choices(page).first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".mcpsim-where")).to_contain_text("Step 2 of")
+
+
 def test_arrows_go_along_the_choices(play) -> None:
     page = play(story(), cursor=0)
     page.keyboard.press("q")

@@ -33,7 +33,7 @@ class Predict {
   }
 
   bar() {
-    this.result = html("p", { class: "mcpsim-predict-result", role: "status" });
+    this.result = html("p", { class: "mcpsim-predict-result", role: "status", tabindex: "-1" });
     this.question = html("div", { class: "mcpsim-predict-question" });
     this.points = html("span", { class: "mcpsim-predict-score" });
     this.panel = html(
@@ -62,11 +62,18 @@ class Predict {
       this.toggle();
       return true;
     }
+    if (this.on && event.key === "ArrowDown" && document.activeElement === this.result) {
+      this.focusFirst();
+      return true;
+    }
     if (!this.on || event.altKey || !/^[0-9]$/.test(event.key)) return false;
     const choices = this.choices();
     if (!choices) return false;
     const choice = Number(event.key) - 1;
-    if (choice >= 0 && choice < choices.length) this.choose(choice);
+    if (choice < 0 || choice >= choices.length) return true;
+    this.choose(choice);
+    // Whoever presses Enter after a digit means that digit, and not the first choice of what is asked next.
+    if (this.choices()) this.result.focus({ preventScroll: true });
     // A wrong digit is none of the numbers of steps while there is a question.
     return true;
   }
@@ -167,7 +174,7 @@ class Predict {
     const nodes = [html("b", {}, right ? "✓ Right: " : "✗ Wrong: "), chosen];
     if (!right) {
       const [text, url] = this.view.data.predictions.reasons[reason];
-      nodes.push(" ", ...prose(text), " ", specLink(url, { full: false }));
+      nodes.push(". ", ...prose(text), " ", specLink(url, { full: false }));
     }
     this.told = { step: next, right, nodes };
     this.view.go(next);
