@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from mcpsim.course import STORIES
+from mcpsim.widgets import player_data, standalone_html
 from mcpsim.workbook import find_notebooks, find_source
 from mcpsim.workbook.normal_form import code_cells, read_notebook
 
@@ -44,3 +46,19 @@ def test_every_stored_diagram_is_shown_without_a_kernel(page: Page, lesson: Path
         assert box["width"] > 300
         assert box["height"] > 50
         assert picture.locator("svg text").first.is_visible()
+
+
+def test_the_page_of_a_run_works_from_its_file_with_the_network_off(page: Page, tmp_path: Path) -> None:
+    recording = STORIES["three-pages"].play().recording
+    last = len(player_data(recording)["steps"])
+    file = tmp_path / "three-pages.html"
+    file.write_text(standalone_html(recording, cursor=0), encoding="utf-8")
+    page.context.set_offline(True)
+    page.goto(file.as_uri())
+    where = page.locator(".mcpsim-where")
+    expect(where).to_have_text("Before the first step")
+    for step in range(1, last + 1):
+        page.keyboard.press("ArrowRight")
+        expect(where).to_contain_text(f"Step {step} of {last}")
+    page.get_by_role("button", name="First").click()
+    expect(where).to_have_text("Before the first step")
