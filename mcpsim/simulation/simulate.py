@@ -210,6 +210,10 @@ class Simulation:
         event_limit: int = EVENT_LIMIT,
         interventions: Sequence[Intervention] = (),
     ) -> None:
+        if client is not None and era is not None:
+            raise ValueError("Say the era in the client's description: Client(era=...).")
+        _check_story(story)
+        _check_kinds(server, client, transport, gateway, faults)
         self.again = Replay(
             {
                 "story": story,
@@ -230,10 +234,6 @@ class Simulation:
                 "interventions": tuple(interventions),
             }
         )
-        if client is not None and era is not None:
-            raise ValueError("Say the era in the client's description: Client(era=...).")
-        _check_story(story)
-        _check_kinds(server, client, transport, gateway, faults)
         described = client if client is not None else Client(era=era or "modern")
         named = described if isinstance(described, Mapping) else {CLIENT_LANE: described}
         self._clients = {lane: one.fresh() for lane, one in named.items()}

@@ -67,6 +67,10 @@ BROKEN: Final[dict[str, Row]] = {
         ("not a message",),
         rules=("message-is-utf-8",),
     ),
+    "tests/recording/test_markdown.py::test_every_message_of_a_story_is_there": STORIES._replace(
+        # Only the first era of each story is played. There a made-up cursor can be told with less certainty.
+        rules=tuple(rule for rule in STORIES.rules if rule != "pagination-cursor-is-opaque")
+    ),
     **{
         f"tests/{name}": STORIES
         for name in (
@@ -76,7 +80,6 @@ BROKEN: Final[dict[str, Row]] = {
             "course/test_benches.py::test_untouched_it_is_the_story_itself",
             "course/test_stories.py::test_a_story_comes_to_what_it_should",
             "project/test_cli.py::test_run_plays_every_story",
-            "recording/test_markdown.py::test_every_message_of_a_story_is_there",
             "recording/test_mermaid.py::test_every_story_can_be_drawn",
             "widgets/test_prediction.py::test_the_right_answer_is_what_comes_and_no_other_is",
             "widgets/test_stories.py::test_every_step_is_told_by_a_row_of_its_own",
