@@ -106,7 +106,7 @@ def _report(
         *(Skipped(places.get(one.row, f"row {one.row}"), one.why) for one in bad),
         *(Skipped(f"row {one.index}", f"The rule {one.rule} failed: {one.why}") for one in broken),
     ]
-    return Report(
+    report = Report(
         findings=tuple(_without_echoes(findings, trace)),
         annotations=tuple(annotate(trace)),
         incomplete=tuple(Incomplete(gap.kind, gap.item.index, gap.message) for gap in gaps(trace)),
@@ -115,6 +115,20 @@ def _report(
         messages=sum(item.message is not None for item in trace.items),
         events=events,
     )
+    _let_go(trace)
+    return report
+
+
+def _let_go(trace: Trace) -> None:
+    """Undo what ties the parts of a trace to each other: so they end at once, and the collector need not look
+    for them."""
+    for item in trace.items:
+        item.call = item.session = item.exchange = None
+    for connection in trace.connections:
+        connection.items.clear()
+        connection.calls.clear()
+        connection.worked_out.clear()
+    trace.worked_out.clear()
 
 
 def _in_every_revision(
