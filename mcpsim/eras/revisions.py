@@ -156,10 +156,6 @@ TOOL_SCHEMA_DIALECT_REVISIONS: Final = _SINCE_2025_11_25
 # https://modelcontextprotocol.io/specification/2025-06-18/server/tools#embedded-resources
 EMBEDDING_NEEDS_RESOURCES_REVISIONS: Final = _SINCE_2025_06_18
 
-# Where audio is a kind of content.
-# https://modelcontextprotocol.io/specification/2025-03-26/changelog
-AUDIO_REVISIONS: Final = _SINCE_2025_03_26
-
 # The legacy revisions that have Streamable HTTP. The first one has another transport on HTTP.
 # https://modelcontextprotocol.io/specification/2025-03-26/changelog
 STREAMABLE_HTTP_REVISIONS: Final = frozenset(LEGACY_REVISIONS) & _SINCE_2025_03_26

@@ -35,7 +35,6 @@ class Predict {
   bar() {
     this.result = html("p", { class: "mcpsim-predict-result", role: "status", tabindex: "-1" });
     this.question = html("div", { class: "mcpsim-predict-question" });
-    this.points = html("span", { class: "mcpsim-predict-score" });
     this.panel = html(
       "section",
       { class: "mcpsim-predict", "aria-label": "Predict", hidden: !this.on },
