@@ -2,20 +2,27 @@
 
 from mcpsim.course.archive import recorded
 from mcpsim.course.benches import bench
+from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
-from mcpsim.course.servers import basket_shop, help_desk, old_desk, picky_desk
+from mcpsim.course.reference import error_index, method_index
+from mcpsim.course.servers import basket_shop, help_desk, notice_board, old_desk, picky_desk, writing_desk
 from mcpsim.course.showing import phase_table, show, side_by_side
 from mcpsim.course.stories import STORIES, Story, text_of
 from mcpsim.transports.http import Headers
 
 __all__ = [
+    "LESSONS",
     "MISBEHAVING",
     "STORIES",
     "Headers",
+    "Lesson",
     "Story",
     "basket_shop",
     "bench",
+    "error_index",
     "help_desk",
+    "method_index",
+    "notice_board",
     "old_desk",
     "phase_table",
     "picky_desk",
@@ -23,4 +30,5 @@ __all__ = [
     "show",
     "side_by_side",
     "text_of",
+    "writing_desk",
 ]
