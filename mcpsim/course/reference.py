@@ -78,7 +78,7 @@ def error_index() -> Table:
         (
             Cell(str(row.code), code=True),
             Cell(row.name),
-            Cell("both" if len(row.eras) > 1 else row.eras[0]),
+            Cell(row.eras[0] if len(row.eras) == 1 else "both"),
             Cell(row.meaning.replace("`", "")),
         )
         for row in sorted(ERROR_CODES.values(), key=lambda row: row.code)
