@@ -5,7 +5,15 @@ from mcpsim.course.benches import bench
 from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.reference import error_index, method_index
-from mcpsim.course.servers import basket_shop, help_desk, notice_board, old_desk, picky_desk, writing_desk
+from mcpsim.course.servers import (
+    basket_shop,
+    help_desk,
+    notice_board,
+    old_desk,
+    picky_desk,
+    travel_desk,
+    writing_desk,
+)
 from mcpsim.course.showing import phase_table, show, side_by_side
 from mcpsim.course.stories import STORIES, Story, text_of
 from mcpsim.transports.http import Headers
@@ -30,5 +38,6 @@ __all__ = [
     "show",
     "side_by_side",
     "text_of",
+    "travel_desk",
     "writing_desk",
 ]
