@@ -7,7 +7,7 @@ import importlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -66,11 +66,12 @@ def find_notebooks(paths: Iterable[Path], source: Source) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def refresh(path: Path) -> Refreshed:
+def refresh(path: Path, notebook: Mapping[str, Any] | None = None) -> Refreshed:
     """Run a notebook from the top in a new kernel of this environment. The file itself is not written.
 
     Args:
         path: the notebook; its cells run in its folder.
+        notebook: what the file shall hold instead of what it holds; the file need not be there then.
 
     Raises:
         NotebookProblem: it cannot be read; a cell raises without the tag `raises-exception`, is empty, or
@@ -78,9 +79,9 @@ def refresh(path: Path) -> Refreshed:
         WorkbookError: the packages that run notebooks are not installed.
     """
     try:
-        stored = path.read_bytes()
-        notebook = _run(read_notebook(stored), path.parent)
-        fresh = normal_form(notebook).encode()
+        stored = path.read_bytes() if notebook is None or path.exists() else b""
+        wanted = read_notebook(stored) if notebook is None else notebook
+        fresh = normal_form(_run(wanted, path.parent)).encode()
     except OSError as error:
         raise NotebookProblem(f"{path}: it cannot be read: {error}") from error
     except NotebookProblem as error:
@@ -90,7 +91,7 @@ def refresh(path: Path) -> Refreshed:
     return Refreshed(path, stored, fresh)
 
 
-def _run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _run(notebook: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A copy of the notebook with the outputs of a run."""
     # These come with an extra.
     try:
@@ -102,7 +103,7 @@ def _run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
         raise WorkbookError(
             f'{error}. Install what runs notebooks, then try again: python -m pip install "mcpsim[lab]"'
         ) from error
-    blank = copy.deepcopy(notebook)
+    blank = copy.deepcopy(dict(notebook))
     for _, cell in code_cells(blank):
         cell["outputs"], cell["execution_count"] = [], None
     node = nbformat.reads(normal_form(blank), as_version=4)

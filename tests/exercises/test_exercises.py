@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mcpsim.course import exercises
-from mcpsim.course.exercises import Exercise, ExerciseSet, Outcome
+from mcpsim.course.exercises import SETS, Exercise, ExerciseSet, Maker, Notebook, Outcome
+from mcpsim.course.lessons import LESSONS
 
-MAKERS: tuple[Callable[..., ExerciseSet], ...] = (exercises.messages, exercises.stateless)
-NAMES = [exercise.task.name for make in MAKERS for exercise in make().exercises]
+EVERY = [
+    pytest.param(make, exercise.task.name, id=f"{make.__name__}-{exercise.task.name}")
+    for make in SETS
+    for exercise in make().exercises
+]
 
 
-def fresh(name: str) -> tuple[ExerciseSet, Exercise]:
-    for make in MAKERS:
-        found = make()
-        if hasattr(found, name):
-            return found, getattr(found, name)
-    raise LookupError(name)
+def fresh(make: Maker, name: str) -> tuple[ExerciseSet, Exercise]:
+    ex = make()
+    return ex, getattr(ex, name)
+
+
+def plays(case: Any) -> bool:
+    """Whether the exercise can be played."""
+    return bool(fresh(*case)[1].task.play)
 
 
 def names_of_a_notebook(ex: ExerciseSet) -> dict[str, Any]:
     """What the first cell of an exercise notebook brings in."""
     names: dict[str, Any] = {"__name__": "__main__", "ex": ex}
-    exec("from mcpsim import ProtocolError, simulate\nfrom mcpsim.course import help_desk, picky_desk", names)
+    exec("\n".join(ex.notebook.imports), names)
     return names
 
 
@@ -41,9 +46,9 @@ def solved(ex: ExerciseSet, until: str) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_starter_is_not_attempted(name: str) -> None:
-    ex, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_the_starter_is_not_attempted(make: Maker, name: str) -> None:
+    ex, exercise = fresh(make, name)
     names = names_of_a_notebook(ex)
     exec(exercise.task.starter, names)
     verdict = exercise.check(names[exercise.task.answer])
@@ -53,16 +58,16 @@ def test_the_starter_is_not_attempted(name: str) -> None:
     assert repr(verdict).startswith(f"○ Not attempted: {exercise.task.title}\n  Next  Replace each `...`")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_check_without_an_answer_is_not_attempted(name: str) -> None:
-    _, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_a_check_without_an_answer_is_not_attempted(make: Maker, name: str) -> None:
+    _, exercise = fresh(make, name)
     assert exercise.check().outcome is Outcome.NOT_ATTEMPTED
     assert exercise.check(...).outcome is Outcome.NOT_ATTEMPTED
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_solution_passes(name: str) -> None:
-    ex, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_the_solution_passes(make: Maker, name: str) -> None:
+    ex, exercise = fresh(make, name)
     verdict = exercise.check(solved(ex, name)[exercise.task.answer])
     assert verdict.outcome is Outcome.PASSED, verdict
     assert verdict.passed
@@ -70,9 +75,9 @@ def test_the_solution_passes(name: str) -> None:
     assert repr(verdict).startswith(f"✓ Passed: {exercise.task.title}\n  Seen  ")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if fresh(name)[1].task.play])
-def test_the_line_that_plays_the_answer_plays_it(name: str) -> None:
-    ex, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), [case for case in EVERY if plays(case.values)])
+def test_the_line_that_plays_the_answer_plays_it(make: Maker, name: str) -> None:
+    ex, exercise = fresh(make, name)
     names = solved(ex, name)
     *before, last = exercise.task.play.splitlines()
     exec("\n".join(before), names)
@@ -163,10 +168,10 @@ THOUGHTLESS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("answer", THOUGHTLESS.values(), ids=THOUGHTLESS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("make", "name"), EVERY)
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
-def test_no_thoughtless_answer_passes(name: str, answer: Any) -> None:
-    _, exercise = fresh(name)
+def test_no_thoughtless_answer_passes(make: Maker, name: str, answer: Any) -> None:
+    _, exercise = fresh(make, name)
     verdict = exercise.check(answer)
     assert verdict.outcome is Outcome.NOT_YET, verdict
     assert verdict.seen.endswith((".", "."))
@@ -174,9 +179,19 @@ def test_no_thoughtless_answer_passes(name: str, answer: Any) -> None:
     assert " at 0x" not in repr(verdict)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_hints_come_one_after_the_other_and_end(name: str) -> None:
-    _, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_no_table_with_the_same_word_everywhere_passes(make: Maker, name: str) -> None:
+    ex, exercise = fresh(make, name)
+    right = solved(ex, name)[exercise.task.answer]
+    if isinstance(right, dict):
+        for value in right.values():
+            verdict = exercise.check(dict.fromkeys(right, value))
+            assert verdict.outcome is Outcome.NOT_YET, verdict
+
+
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_hints_come_one_after_the_other_and_end(make: Maker, name: str) -> None:
+    _, exercise = fresh(make, name)
     count = len(exercise.task.hints)
     assert count >= 3
     assert len(set(exercise.task.hints)) == count
@@ -190,17 +205,17 @@ def test_hints_come_one_after_the_other_and_end(name: str) -> None:
     assert repr(exercise.hint()) == shown[0]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_hint_or_a_solution_decides_nothing(name: str) -> None:
-    _, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_a_hint_or_a_solution_decides_nothing(make: Maker, name: str) -> None:
+    _, exercise = fresh(make, name)
     exercise.hint()
     exercise.solution()
     assert exercise.outcome is Outcome.NOT_ATTEMPTED
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_solution_is_shown_whole(name: str) -> None:
-    _, exercise = fresh(name)
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_the_solution_is_shown_whole(make: Maker, name: str) -> None:
+    _, exercise = fresh(make, name)
     card = exercise.solution()
     for cell in exercise.task.solution:
         assert cell in card.block
@@ -208,8 +223,8 @@ def test_the_solution_is_shown_whole(name: str) -> None:
     assert exercise.task.why.split(".")[0].split()[0] in repr(card)
 
 
-@pytest.mark.parametrize("make", MAKERS)
-def test_two_sets_share_nothing(make: Callable[..., ExerciseSet]) -> None:
+@pytest.mark.parametrize("make", SETS)
+def test_two_sets_share_nothing(make: Maker) -> None:
     one, other = make(), make()
     first, second = one.exercises[0], other.exercises[0]
     first.hint()
@@ -221,8 +236,8 @@ def test_two_sets_share_nothing(make: Callable[..., ExerciseSet]) -> None:
     assert first.outcome is Outcome.NOT_ATTEMPTED
 
 
-@pytest.mark.parametrize("make", MAKERS)
-def test_a_set_says_how_far_one_is(make: Callable[..., ExerciseSet]) -> None:
+@pytest.mark.parametrize("make", SETS)
+def test_a_set_says_how_far_one_is(make: Maker) -> None:
     ex = make()
     assert f"0 of {len(ex.exercises)} passed" in repr(ex)
     first = ex.exercises[0]
@@ -232,7 +247,27 @@ def test_a_set_says_how_far_one_is(make: Callable[..., ExerciseSet]) -> None:
     assert repr(first) == f"<Exercise {first.task.name}: {first.task.title} (passed)>"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_same_answer_gets_the_same_verdict(name: str) -> None:
-    first, second = (repr(fresh(name)[1].check(lambda *arguments: arguments[0])) for _ in range(2))
+@pytest.mark.parametrize(("make", "name"), EVERY)
+def test_the_same_answer_gets_the_same_verdict(make: Maker, name: str) -> None:
+    first, second = (repr(fresh(make, name)[1].check(lambda *arguments: arguments[0])) for _ in range(2))
     assert first == second
+
+
+def test_the_sets_are_in_the_order_of_the_lessons_and_each_lesson_has_one_set() -> None:
+    lessons = [make().notebook.lesson for make in SETS]
+    assert lessons == sorted(set(lessons))
+    assert {lesson.name for lesson in LESSONS if lesson.exercises} >= set(lessons)
+
+
+@pytest.mark.parametrize("make", SETS)
+def test_a_set_is_named_as_its_lesson_is(make: Maker) -> None:
+    ex = make()
+    assert repr(ex).startswith(f"Exercises {ex.notebook.listed.number}, ")
+    assert getattr(exercises, make.__name__) is make
+    assert make.__name__ in exercises.__all__
+    assert make(patience_s=1.0).exercises
+
+
+def test_a_set_with_an_unknown_lesson_is_refused() -> None:
+    with pytest.raises(LookupError, match="no lesson '99_unknown'"):
+        assert Notebook("99_unknown").listed

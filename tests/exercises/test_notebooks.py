@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
 from mcpsim.course import exercises
-from mcpsim.course.exercises import ExerciseSet
-from mcpsim.workbook.normal_form import cell_source, cell_tags, code_cells, read_notebook
+from mcpsim.course.exercises import Maker
+from mcpsim.workbook import WorkbookError, exercise_notebooks
+from mcpsim.workbook.normal_form import cell_source, cell_tags, code_cells, normal_form, read_notebook
 
-SETS: list[tuple[str, Callable[..., ExerciseSet]]] = [
-    ("01_messages.ipynb", exercises.messages),
-    ("04_stateless.ipynb", exercises.stateless),
-]
+NAMED = [pytest.param(f"{make().notebook.lesson}.ipynb", make, id=make.__name__) for make in exercises.SETS]
 
 
 def cells_of(path: Path) -> list[dict[str, Any]]:
@@ -36,10 +35,8 @@ def tagged(cells: Sequence[dict[str, Any]], tag: str) -> list[dict[str, Any]]:
     return [cell for cell in cells if tag in cell_tags(cell)]
 
 
-@pytest.mark.parametrize(("name", "make"), SETS)
-def test_each_set_has_a_notebook_with_its_tasks_and_starters(
-    project: Path, name: str, make: Callable[..., ExerciseSet]
-) -> None:
+@pytest.mark.parametrize(("name", "make"), NAMED)
+def test_each_set_has_a_notebook_with_its_tasks_and_starters(project: Path, name: str, make: Maker) -> None:
     cells = cells_of(project / "exercises" / name)
     tasks = [exercise.task for exercise in make().exercises]
     text = prose(cells)
@@ -60,16 +57,16 @@ def test_each_set_has_a_notebook_with_its_tasks_and_starters(
     ]
 
 
-@pytest.mark.parametrize("make", [make for _, make in SETS])
-def test_a_story_that_raises_still_shows_its_messages(make: Callable[..., ExerciseSet]) -> None:
+@pytest.mark.parametrize("make", exercises.SETS)
+def test_a_story_that_raises_still_shows_its_messages(make: Maker) -> None:
     for exercise in make().exercises:
         for line in exercise.task.play.splitlines():
             if line.startswith("simulate("):
                 assert line.endswith(", check=False)")
 
 
-@pytest.mark.parametrize(("name", "make"), SETS)
-def test_nothing_is_given_away(project: Path, name: str, make: Callable[..., ExerciseSet]) -> None:
+@pytest.mark.parametrize(("name", "make"), NAMED)
+def test_nothing_is_given_away(project: Path, name: str, make: Maker) -> None:
     cells = cells_of(project / "exercises" / name)
     for cell in tagged(cells, "check"):
         (text,) = outputs(cell)
@@ -82,10 +79,8 @@ def test_nothing_is_given_away(project: Path, name: str, make: Callable[..., Exe
             assert piece not in everything
 
 
-@pytest.mark.parametrize(("name", "make"), SETS)
-def test_the_solutions_are_those_of_the_exercises_and_pass(
-    project: Path, name: str, make: Callable[..., ExerciseSet]
-) -> None:
+@pytest.mark.parametrize(("name", "make"), NAMED)
+def test_the_solutions_are_those_of_the_exercises_and_pass(project: Path, name: str, make: Maker) -> None:
     cells = cells_of(project / "exercises" / "solutions" / name)
     sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
     ex = make()
@@ -100,9 +95,9 @@ def test_the_solutions_are_those_of_the_exercises_and_pass(
     assert f"{len(checks)} of {len(checks)} passed" in next(outputs(cells[-1]))
 
 
-@pytest.mark.parametrize("name", [name for name, _ in SETS])
+@pytest.mark.parametrize(("name", "make"), NAMED)
 @pytest.mark.parametrize("folder", ["exercises", "exercises/solutions"])
-def test_cells_are_short_and_links_lead_somewhere(project: Path, folder: str, name: str) -> None:
+def test_cells_are_short_and_links_lead_somewhere(project: Path, folder: str, name: str, make: Maker) -> None:
     path = project / folder / name
     for _, cell in code_cells(read_notebook(path.read_bytes())):
         lines = [line for line in cell_source(cell).splitlines() if line.strip()]
@@ -113,7 +108,37 @@ def test_cells_are_short_and_links_lead_somewhere(project: Path, folder: str, na
             assert (path.parent / target).is_file(), target
 
 
-def test_every_notebook_has_its_set_and_every_set_its_notebook(project: Path) -> None:
-    names = [name for name, _ in SETS]
+def blank(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cells of a notebook as they are before a run."""
+    return [
+        cell | ({"outputs": [], "execution_count": None} if cell["cell_type"] == "code" else {})
+        for cell in read_notebook(normal_form(notebook).encode())["cells"]
+    ]
+
+
+@pytest.mark.parametrize(("path", "notebook"), exercise_notebooks().items(), ids=str)
+def test_the_stored_notebooks_are_those_that_are_made_from_the_sets(
+    project: Path, path: PurePosixPath, notebook: dict[str, Any]
+) -> None:
+    stored = read_notebook((project / path).read_bytes())
+    command = f"run: mcpsim notebooks --exercises {path.stem}"
+    assert blank(stored) == blank(notebook), command
+    assert json.loads(normal_form(stored))["metadata"] == json.loads(normal_form(notebook))["metadata"]
+
+
+@pytest.mark.parametrize("notebook", exercise_notebooks().values(), ids=map(str, exercise_notebooks()))
+def test_each_cell_has_a_name_of_its_own(notebook: dict[str, Any]) -> None:
+    names = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch(r"[a-z][a-z0-9_]*(-[a-z0-9]+)*", name)] == []
+
+
+def test_an_unknown_set_is_refused() -> None:
+    with pytest.raises(WorkbookError, match=r"no exercises '99_unknown'\. There are: 01_messages, "):
+        exercise_notebooks(["99_unknown"])
+
+
+def test_every_notebook_has_its_set(project: Path) -> None:
     for folder in ("exercises", "exercises/solutions"):
-        assert sorted(path.name for path in (project / folder).glob("*.ipynb")) == sorted(names)
+        made = [path.name for path in exercise_notebooks() if str(path.parent) == folder]
+        assert sorted(path.name for path in (project / folder).glob("*.ipynb")) == sorted(made)

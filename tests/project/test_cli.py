@@ -51,6 +51,7 @@ def test_every_command_explains_itself(command, capsys: pytest.CaptureFixture[st
         ["notebooks"],
         ["notebooks", "--check", "--refresh"],
         ["notebooks", "--check", "--", "--port=1"],
+        ["notebooks", "--check", "--exercises"],
         ["lab", "one", "two"],
         ["run", "no-such-story"],
         ["serve", "help-desk"],
@@ -67,6 +68,11 @@ def test_arguments_without_a_meaning_are_refused(
         main(words)
     assert exit.value.code == 2
     assert "usage: mcpsim" in capsys.readouterr().err
+
+
+def test_the_notebooks_of_unknown_exercises_are_not_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["notebooks", "--exercises", "99_unknown"]) == 2
+    assert "There are: 01_messages" in capsys.readouterr().err
 
 
 def test_check_then_refresh_then_check(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,13 +13,27 @@ and everything begins anew.
 
 from __future__ import annotations
 
+from typing import Final, Protocol
+
 from mcpsim.course.exercises.exercise import Exercise, ExerciseSet, Task
 from mcpsim.course.exercises.learner import PATIENCE_S
+from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
-__all__ = ["Exercise", "ExerciseSet", "Outcome", "Task", "Verdict", "messages", "stateless"]
+__all__ = [
+    "SETS",
+    "Exercise",
+    "ExerciseSet",
+    "Maker",
+    "Notebook",
+    "Outcome",
+    "Task",
+    "Verdict",
+    "messages",
+    "stateless",
+]
 
 
 def messages(*, patience_s: float = PATIENCE_S) -> MessageExercises:
@@ -38,3 +52,19 @@ def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
         patience_s: how long your code may take in one check, in seconds.
     """
     return StatelessExercises(patience_s)
+
+
+class Maker(Protocol):
+    """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
+
+    @property
+    def __name__(self) -> str: ...
+
+    def __call__(self, *, patience_s: float = PATIENCE_S) -> ExerciseSet: ...
+
+
+# Every set, in the order of the lessons. The notebooks, the overview and the tests read this table.
+SETS: Final[tuple[Maker, ...]] = (
+    messages,
+    stateless,
+)

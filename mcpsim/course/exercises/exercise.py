@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mcpsim.course.exercises.card import Card, Part
 from mcpsim.course.exercises.learner import Learner, is_placeholder
+from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
 from mcpsim.eras.pages import MODERN, spec_url
 from mcpsim.eras.revisions import LATEST_MODERN
@@ -42,6 +43,8 @@ class Task:
         grade: gets the answer and the `Learner` that runs it. It raises NotYet or NotAttempted.
         pages: what to read: labels and pages of the specification of the modern era.
         play: how to play the answer and look at its messages, as code, or "".
+        show: what the learner looks at before writing, as code for a cell above the starter, or "".
+        points: what the exercise is worth where a class is graded; more for what takes longer.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Task:
     grade: Callable[[Any, Learner], Passed]
     pages: tuple[tuple[str, str], ...] = ()
     play: str = ""
+    show: str = ""
+    points: int = 10
 
     @property
     def reading(self) -> str:
@@ -148,10 +153,25 @@ class Exercise:
 class ExerciseSet:
     """The exercises of one lesson, fresh: nothing is shared with another set.
 
+    A set is a subclass. Its class says what its notebooks need, and its instances have one attribute an
+    exercise, in the order of the notebook:
+
+        class StatelessExercises(ExerciseSet):
+            notebook = Notebook("04_stateless", imports=("from mcpsim.course import exercises, help_desk",))
+
+            def __init__(self, patience_s: float = PATIENCE_S) -> None:
+                super().__init__(TITLE, patience_s)
+                self.future = self._exercise(future.TASK)
+
     Args:
-        title: the lesson's title.
+        title: what the overview calls the set, such as "Exercises 04, stateless".
         patience_s: how long the learner's code may take in one check, in seconds.
+
+    Attributes:
+        notebook: the lesson, and what the notebooks say beside the tasks.
     """
+
+    notebook: ClassVar[Notebook]
 
     def __init__(self, title: str, patience_s: float) -> None:
         self._title = title

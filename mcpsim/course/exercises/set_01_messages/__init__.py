@@ -6,6 +6,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import ExerciseSet
 from mcpsim.course.exercises.learner import PATIENCE_S
+from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_01_messages import classifier, classify, repair
 from mcpsim.course.exercises.set_01_messages.twelve import TWELVE
 
@@ -21,6 +22,14 @@ class MessageExercises(ExerciseSet):
         classifier: write the function that tells them apart.
         twelve: the bytes of the twelve messages, by letter.
     """
+
+    notebook = Notebook(
+        "01_messages",
+        further=(
+            "Lesson [04 Stateless](../notebooks/04_stateless.ipynb), and its [exercises](04_stateless.ipynb)"
+            ": what a modern request carries.",
+        ),
+    )
 
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
         super().__init__(TITLE, patience_s)

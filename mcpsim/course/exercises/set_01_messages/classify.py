@@ -98,4 +98,7 @@ answers = {
     "string are ids, null is none.",
     grade=grade,
     pages=(("messages", "basic/index#messages"),),
+    show="""\
+for letter, data in ex.twelve.items():
+    print(letter, data)""",
 )

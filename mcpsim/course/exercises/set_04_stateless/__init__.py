@@ -6,6 +6,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import ExerciseSet
 from mcpsim.course.exercises.learner import PATIENCE_S
+from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_04_stateless import (
     cache,
     capabilities,
@@ -33,6 +34,19 @@ class StatelessExercises(ExerciseSet):
         nameless: send a valid request without `clientInfo`.
         required: tell MUST, SHOULD and MAY apart.
     """
+
+    notebook = Notebook(
+        "04_stateless",
+        imports=(
+            "from mcpsim import ProtocolError, simulate",
+            "from mcpsim.course import exercises, help_desk, picky_desk",
+        ),
+        notes=(
+            "Where a check plays your story and finds something, it shows the messages under *On the wire*. "
+            "`ex.future.check(from_the_future).recording` shows them in the player.",
+        ),
+        further=("[All lessons](../notebooks/index.ipynb), and those that are not written yet.",),
+    )
 
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
         super().__init__(TITLE, patience_s)
