@@ -45,12 +45,15 @@ def installed_wheel(distributions: Path, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that open a browser, and put them last: Playwright keeps an event loop running in this
-    thread until the end of the session, and then no other test can run one of its own."""
+    """Mark the tests that open a browser, and put their files last: Playwright keeps an event loop running in
+    this thread until the end of the session, and then no other test can run one of its own. Whole files,
+    because several processes (`pytest -n 2 --dist loadfile`) share the tests out by the file."""
+    with_browser: set[Path] = set()
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+            with_browser.add(item.path)
+    items.sort(key=lambda item: item.path in with_browser)
 
 
 def _run(*words: str) -> None:
