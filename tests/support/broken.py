@@ -158,6 +158,16 @@ BROKEN: Final[dict[str, Row]] = {
     "tests/exercises/test_stateless.py::test_what_is_wrong_fails_for_its_reason": Row(
         "The client's part is played by answers to the exercises that are wrong.", by=("client",)
     ),
+    **{
+        f"tests/exercises/test_pagination.py::{name}": Row(
+            "Clients that change a cursor are shown, for learners to find the fault.",
+            rules=("pagination-cursor-is-opaque",),
+        )
+        for name in ("test_the_audit_finds_the_same_faults", "test_the_logs_show_every_cursor")
+    },
+    "tests/exercises/test_pagination.py::test_what_is_wrong_fails_for_its_reason": Row(
+        "The client's part is played by answers to the exercises that are wrong.", by=("client",)
+    ),
     "tests/interop/test_matrix.py::test_client_and_server_understand_each_other": Row(
         "The client asks for a method that does not exist.", ("desk/nothing",)
     ),

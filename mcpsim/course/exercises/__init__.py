@@ -20,6 +20,7 @@ from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
+from mcpsim.course.exercises.set_06_pagination import PaginationExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Task",
     "Verdict",
     "messages",
+    "pagination",
     "stateless",
 ]
 
@@ -54,6 +56,15 @@ def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
     return StatelessExercises(patience_s)
 
 
+def pagination(*, patience_s: float = PATIENCE_S) -> PaginationExercises:
+    """The exercises of lesson 06, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return PaginationExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -67,4 +78,5 @@ class Maker(Protocol):
 SETS: Final[tuple[Maker, ...]] = (
     messages,
     stateless,
+    pagination,
 )
