@@ -67,6 +67,14 @@ _NOT_FIXED: Final = "No page fixes one."
 _MUST_BE_400: Final = "MUST be 400."
 
 ENTRIES: Final[Mapping[int, Entry]] = {
+    TOOL_ERROR: Entry(
+        ("model",),
+        "200: to the protocol it is a result.",
+        "The client SHOULD give it to the model, which can correct itself and call again. It MAY give it a "
+        "protocol error too, with less hope.",
+        "server/tools#error-handling",
+        "Whether such a result may hold `structuredContent` is said nowhere.",
+    ),
     PARSE_ERROR: Entry(
         ("client",),
         f"{_NOT_FIXED} Servers here send 400.",
@@ -136,14 +144,6 @@ ENTRIES: Final[Mapping[int, Entry]] = {
         "Ask the user whether to open the URLs in `data.elicitations`, and send the request again when that "
         "is done. The modern era has input requests for it.",
         "client/elicitation#url-elicitation-required-error",
-    ),
-    TOOL_ERROR: Entry(
-        ("model",),
-        "200: to the protocol it is a result.",
-        "The client SHOULD give it to the model, which can correct itself and call again. It MAY give it a "
-        "protocol error too, with less hope.",
-        "server/tools#error-handling",
-        "Whether such a result may hold `structuredContent` is said nowhere.",
     ),
 }
 
@@ -231,8 +231,8 @@ def errors_data(wanted: Wanted, recording: Recording) -> dict[str, Any]:
         "groups": [
             {"head": head, "rows": [_row(code, wanted) for code in codes if (code == TOOL_ERROR) is tool]}
             for head, tool in (
-                ("Protocol errors: a JSON-RPC error instead of a result", False),
                 ("Tool errors: a result with isError: true", True),
+                ("Protocol errors: a JSON-RPC error instead of a result", False),
             )
         ],
         "status": (

@@ -48,7 +48,7 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
         return label, one_line(gist, GIST)
     if frame is None:
         if step.event.kind == events.NOTE:
-            return one_line(str(detail.get("text", "")), NOTE), ""
+            return one_line(_plainly(str(detail.get("text", ""))), NOTE), ""
         if step.event.kind == events.CLOSED:
             how = str(detail.get("how", ""))
             return f"closes {event_name(step.event)}", "" if how in ("closed", "aborted") else one_line(
@@ -85,9 +85,14 @@ def short_of(step: Step, label: str) -> str:
     return one_line(describe(message), GIST) if isinstance(message, Response | ErrorResponse) else label
 
 
+def _plainly(text: str) -> str:
+    """A label is drawn as it is: it has no type of its own for code."""
+    return text.replace("`", "")
+
+
 def _gist(message: Request | Notification | Response | ErrorResponse) -> str:
     if isinstance(message, ErrorResponse):
-        return one_line(message.message, GIST)
+        return one_line(_plainly(message.message), GIST)
     body = message.result if isinstance(message, Response) else message.params or {}
     for key, write in _TELLING.items():
         if key in body and (text := write(body)):

@@ -26,6 +26,9 @@ Lines = list[tuple[str, bool]]
 
 ERAS: Final[Mapping[str, str]] = {"modern": "Modern", "legacy": "Legacy"}
 MAX_CALLS: Final = 50
+#: What marks the lines that a layer adds, and those that it takes off.
+ADDED: Final = "+"
+TAKEN_OFF: Final = "−"
 
 # How a client finds out how to talk; the rest is what its host wants.
 _OPENING: Final = frozenset({"initialize", "server/discover"})
@@ -65,10 +68,9 @@ _BACK: Final = (
 _ANSWER: Final = "The same `id`, and a `result` or an `error`."
 _RESULT: Final = {
     "modern": (
-        "The layers taken off again. `resultType` and `_meta` are for the client; the rest is for the host "
-        "and the model."
+        "`resultType` and `_meta` are for the client. The rest is for the host and the model."
     ),
-    "legacy": "The layers taken off again. There is no `resultType` in this era.",
+    "legacy": "This is for the host and the model. There is no `resultType` in this era.",
 }
 _PAGES: Final = {
     "modern": ("basic/index#messages", "basic/transports/stdio", "basic/transports/streamable-http"),
@@ -136,8 +138,8 @@ def layers_data(
         "number": str(number),
         "status": f"Call {number}: {calls[number - 1]}, {ERAS[era].lower()}.",
         "ways": [
-            {"head": "On its way to the server", "layers": _out(stdio, http, era)},
-            {"head": "The answer's way back", "layers": _back(stdio, http, era)},
+            {"head": "On its way to the server", "sign": ADDED, "layers": _out(stdio, http, era)},
+            {"head": "The answer's way back", "sign": TAKEN_OFF, "layers": _back(stdio, http, era)},
         ],
         "urls": [spec_url(era, page) for page in _PAGES[era]],
     }
@@ -193,7 +195,7 @@ def _layer(name: str, about: str, blocks: Sequence[tuple[str, Lines]]) -> dict[s
 
 
 def _json(value: Any, added: Sequence[tuple[str, ...]]) -> Lines:
-    """A value as lines, and which of them belong to a member that this layer added."""
+    """A value as lines, and which of them belong to a member that is this layer's own."""
     shown = pretty(value)
     lines = shown.text.split("\n")
     new: set[int] = set()
@@ -242,7 +244,7 @@ def _http(frame: Frame) -> Lines:
 
 
 def layers_text(data: Mapping[str, Any]) -> str:
-    """The layers as text, for readers without a kernel. `+` marks what a layer adds."""
+    """The layers as text, for readers without a kernel; `+` and `−` as in the view."""
     lines = [f"{data['title']}: {data['status']}"]
     for way in data["ways"]:
         lines += ["", way["head"]]
@@ -250,7 +252,9 @@ def layers_text(data: Mapping[str, Any]) -> str:
             lines += ["", layer["name"], f"  {layer['about'].replace('`', '')}"]
             for block in layer["blocks"]:
                 lines += [f"  {block['label']}:"] if block["label"] else []
-                lines += [f"  {'+' if added else ' '} {text}".rstrip() for text, added in block["lines"]]
+                lines += [
+                    f"  {way['sign'] if marked else ' '} {text}".rstrip() for text, marked in block["lines"]
+                ]
     return "\n".join(lines)
 
 
@@ -259,8 +263,11 @@ def layers_html(data: Mapping[str, Any]) -> str:
     parts = [f"<p><strong>{html.escape(data['title'])}</strong> {html.escape(data['status'])}</p>"]
     for way in data["ways"]:
         for layer in way["layers"]:
-            parts.append(f"<p><b>{html.escape(layer['name'])}</b> {html.escape(layer['about'])}</p>")
+            about = html.escape(layer["about"].replace("`", ""))
+            parts.append(f"<p><b>{html.escape(layer['name'])}</b> {about}</p>")
             for block in layer["blocks"]:
-                text = "\n".join(f"{'+' if added else ' '} {line}" for line, added in block["lines"])
+                text = "\n".join(
+                    f"{way['sign'] if marked else ' '} {line}" for line, marked in block["lines"]
+                )
                 parts.append(f"<pre>{html.escape(text)}</pre>")
     return "".join(parts)

@@ -5,7 +5,6 @@ The sentences are rows of tables: one an era, and one for both.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -22,7 +21,7 @@ from mcpsim.widgets.questions import Question
 from mcpsim.widgets.reading import CANCELLED, Call, Conversation, Reading, headers_of, params_of
 from mcpsim.widgets.situation import Situation
 from mcpsim.widgets.steps import Step, Steps
-from mcpsim.widgets.text import compact_text, one_line
+from mcpsim.widgets.text import compact_text, one_end, one_line
 from mcpsim.widgets.threads import Place
 
 LINES: Final[Mapping[str, Mapping[str, Line]]] = {
@@ -132,8 +131,8 @@ class Narrator:
         more = "".join(self._fate(frame, reading, at.origin is not None))
         if frame.fate == "dropped" and frame.parsed is not None:
             line = LINES[reading.era][_lost(frame, reading)]
-            return Narration(told.what + more, line.rule, url_of(reading.era, line), told.row)
-        return told._replace(what=told.what + more)
+            return Narration(one_end(told.what + more), line.rule, url_of(reading.era, line), told.row)
+        return told._replace(what=one_end(told.what + more))
 
     def _situation(self, frame: Frame, reading: Reading) -> Situation:
         passing = self._passing
@@ -262,9 +261,6 @@ def _narration(era: str, keys: tuple[str, ...], facts: Mapping[str, str]) -> Nar
     return Narration(_sentence(line.what, facts), line.rule.format_map(facts), url, row)
 
 
-_TWO_ENDS: Final = re.compile("([.?!]”)[.]")
-
-
 def _sentence(what: str, facts: Mapping[str, str]) -> str:
-    # What is quoted may end its own sentence: one full stop is enough.
-    return _TWO_ENDS.sub(r"\1", what.format_map(facts).rstrip())
+    # What is quoted may end its own sentence.
+    return one_end(what.format_map(facts).rstrip())

@@ -21,6 +21,7 @@ _PAGE_STYLE: Final = """
 :root { color-scheme: light dark; }
 body { margin: 0; padding: 12px; background: #ffffff; }
 @media (prefers-color-scheme: dark) { body { background: #0d0f12; } }
+h1 { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 901px) { #mcpsim-player .mcpsim-body { height: max(420px, calc(100vh - 262px)); } }
 """
 
@@ -50,7 +51,8 @@ def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "") ->
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        '<main id="mcpsim-player"></main>\n'
+        # The player shows the title itself.
+        f'<main><h1>{title}</h1><div id="mcpsim-player"></div></main>\n'
         f'<script type="application/json" id="mcpsim-data">{json_in_html(values)}'
         f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
     )

@@ -16,6 +16,8 @@ _INVISIBLE: Final = re.compile(
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "))
 NEWLINE_MARK: Final = "⏎"
 ELLIPSIS: Final = "…"
+# What a sentence ends with, in a quotation or not; a second end after it is one too many.
+_TWO_ENDS: Final = re.compile(f"([.?!]”|{ELLIPSIS}”?)[.](?![.])")
 
 
 def visible(text: str) -> str:
@@ -39,6 +41,11 @@ def one_line(text: str, limit: int) -> str:
     short = text[: limit + 1]
     shown = visible(short.replace("\r\n", NEWLINE_MARK).replace("\n", NEWLINE_MARK).replace("\t", " "))
     return shown if len(text) <= limit and len(shown) <= limit * 2 else shown[:limit] + ELLIPSIS
+
+
+def one_end(text: str) -> str:
+    """The text without a full stop after what ends by itself: what is quoted, or was cut, before it."""
+    return _TWO_ENDS.sub(r"\1", text)
 
 
 def lane_name(party: str) -> str:

@@ -301,11 +301,11 @@ def test_the_player_keeps_its_step_or_goes_to_what_is_different(show: Callable[[
 def test_what_was_switched_on_in_the_player_stays_on(show: Callable[[Bench], Shown]) -> None:
     shown = show(of("first-call"))
     shown.player.get_by_role("button", name="Table", exact=True).click()
-    shown.player.get_by_role("button", name="Hide what comes next").click()
+    shown.player.get_by_role("button", name="Hide next").click()
     shown.number("Latency").fill("100")
     shown.number("Latency").press("Enter")
     shown.runs(2)
-    for name in ("Table", "Hide what comes next"):
+    for name in ("Table", "Hide next"):
         expect(shown.player.get_by_role("button", name=name, exact=True)).to_have_attribute(
             "aria-pressed", "true"
         )

@@ -87,7 +87,7 @@ window.walk = (data, how) => {
     }
     model.set('cursor', 0);
     model.set('data', data);
-    const hide = all('.mcpsim-tools button').find(each => each.textContent === 'Hide what comes next');
+    const hide = all('.mcpsim-tools button').find(each => each.textContent === 'Hide next');
     if (hide.getAttribute('aria-pressed') !== String(how.hiding)) press('h');
     const last = data.steps.length;
     const there = [seen(how)];

@@ -47,6 +47,8 @@ def test_by_mouse(show: Open) -> None:
     expect(request).to_contain_text("+ MCP-Session-Id: ")
     expect(shown.status).to_have_text("Call 2: tools/call echo, legacy.")
     expect(shown.page.get_by_role("group", name="4. Bytes, stdio")).to_contain_text("+ ⏎ the newline")
+    back = shown.page.get_by_role("group", name="5. Bytes, stdio")
+    expect(back).to_contain_text("− ⏎ the newline")
     assert len(shown.trips) == 2
     assert shown.is_narrow_enough()
 

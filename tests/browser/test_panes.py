@@ -122,7 +122,7 @@ def test_the_exchange_as_far_as_it_has_come(play: Play) -> None:
     expect(pieces).to_have_count(3)
     more.click()
     # What comes next is not told where that is hidden.
-    page.get_by_role("button", name="Hide what comes next").click()
+    page.get_by_role("button", name="Hide next").click()
     page.keyboard.press("ArrowLeft")
     expect(pieces).to_have_count(2)
     pieces.nth(0).get_by_role("button", name="Go to step 1").click()

@@ -383,7 +383,7 @@ def test_what_comes_next_can_be_hidden(play, made):
     page.keyboard.press("t")
     expect(page.locator(".mcpsim-table tbody [data-step]")).to_have_count(3)
     page.keyboard.press("t")
-    button(page, "Hide what comes next").click()
+    button(page, "Hide next").click()
     assert page.locator(".mcpsim-row:visible").count() > 10
 
 

@@ -131,7 +131,7 @@ def test_nothing_of_what_comes_is_seen(play) -> None:
     page.keyboard.press("h")
     page.keyboard.press("q")
     page.keyboard.press("q")
-    hide = page.get_by_role("button", name="Hide what comes next")
+    hide = page.get_by_role("button", name="Hide next")
     expect(hide).to_have_attribute("aria-pressed", "true")
 
 

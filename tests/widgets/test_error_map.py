@@ -39,6 +39,8 @@ def test_the_error_really_happens(code: int, era: str) -> None:
 def test_the_filters() -> None:
     widget = ErrorMap()
     assert len(shown_names(widget)) == len(ENTRIES)
+    # What is played at first is at the head of the table.
+    assert [row["chosen"] for group in widget.shown["groups"] for row in group["rows"]].index(True) == 0
     widget.filter(reader="model")
     assert shown_names(widget) == ["tool error"]
     widget.filter(era="legacy", reader="client")

@@ -52,6 +52,15 @@ def test_what_is_of_one_era_only() -> None:
     assert added(blocks(legacy, 1, 2)[0]) == []
 
 
+def test_the_way_back_takes_off_what_was_added() -> None:
+    out, back = Layers().still_text().split("The answer's way back")
+    assert "+ ⏎ the newline" in out
+    assert "−" not in out
+    for line in ("− ⏎ the newline", "− HTTP/1.1 200 OK", '−   "jsonrpc": "2.0",', '−   "id": 1,'):
+        assert line in back
+    assert not any(line.lstrip().startswith("+") for line in back.splitlines())
+
+
 def server_with_two() -> Server:
     server = Server("two")
 

@@ -16,7 +16,7 @@ from mcpsim.widgets.layout import lay_out
 from mcpsim.widgets.pretty import MAX_LINES, MAX_STRING, pretty
 from mcpsim.widgets.raw import MAX_RAW, raw_of
 from mcpsim.widgets.steps import steps_of
-from mcpsim.widgets.text import clock, duration, one_line, visible
+from mcpsim.widgets.text import clock, duration, one_end, one_line, visible
 
 # ---------------------------------------------------------------------------------------------- addresses
 
@@ -286,3 +286,18 @@ def test_a_moment_between_two_events_is_between_them(made):
     first, last = found.y.values()
     assert found.at_time(50_000) == (first + last) // 2
     assert (found.at_time(-1), found.at_time(10**9)) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("It says “cut sho…”.", "It says “cut sho…”"),
+        ("It was cut sho….", "It was cut sho…"),
+        ("It says “Why?”.", "It says “Why?”"),
+        ("It says “Stop.”. Then it stops.", "It says “Stop.” Then it stops."),
+        ("A path such as “../../etc”.", "A path such as “../../etc”."),
+        ("It says “done”.", "It says “done”."),
+    ],
+)
+def test_a_sentence_has_one_end(text: str, ended: str) -> None:
+    assert one_end(text) == ended

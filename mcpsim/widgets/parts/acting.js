@@ -56,7 +56,7 @@ class ActingView {
     const { error, title } = this.shown;
     this.root.setAttribute("aria-label", title);
     if (this.title.textContent !== title) this.title.textContent = title;
-    if (this.error.textContent !== error) this.error.textContent = error;
+    this.write(this.error, error);
     this.error.hidden = !error;
     this.show(this.shown);
     this.wait();
@@ -68,8 +68,20 @@ class ActingView {
   }
 
   say(text) {
-    // Only what is new is read out.
-    if (this.status.textContent !== text) this.status.textContent = text;
+    this.write(this.status, text);
+  }
+
+  // Only what is new is read out.
+  write(node, text) {
+    if (node.written === text) return;
+    node.written = text;
+    node.replaceChildren(...prose(text));
+  }
+
+  // The first line: what this is, and what to do with it.
+  head(told) {
+    const words = typeof told === "string" ? html("span", { class: "mcpsim-acting-quiet" }, told) : told;
+    return html("div", { class: "mcpsim-acting-head" }, this.title, words);
   }
 
   // A button that cannot be used now stays where it is, so that the focus does.

@@ -25,7 +25,7 @@ class CacheView extends ActingView {
     summary.setAttribute("data-lm-suppress-shortcuts", "true");
     this.root.append(
       ...[
-        html("div", { class: "mcpsim-acting-head" }, this.title, this.about),
+        this.head(this.about),
         knobs.length ? html("div", { class: "mcpsim-acting-tools", role: "group", "aria-label": "Knobs" }, ...knobs) : null,
         this.error,
         scrollBox("The caches over virtual time", this.lanes),

@@ -15,15 +15,11 @@ class ErrorsView extends ActingView {
     this.table = html("table", { class: "mcpsim-errors-table" });
     this.links = html("p", { class: "mcpsim-acting-notes" });
     this.root.append(
-      html(
-        "div",
-        { class: "mcpsim-acting-head" },
-        this.title,
-        html("span", { class: "mcpsim-acting-quiet" }, "Press an error to see a run in which it happens."),
-      ),
+      this.head("Press an error to see a run in which it happens."),
       html("div", { class: "mcpsim-acting-tools" }, this.field("Era", this.era), this.field("Read by", this.reader)),
       this.error,
-      scrollBox("The errors", this.table),
+      // Not as high as it could be: what is chosen in it is played below.
+      html("div", { class: "mcpsim-errors-box" }, scrollBox("The errors", this.table)),
       this.status,
       this.busy,
       this.links,

@@ -72,7 +72,7 @@ class FormView extends ActingView {
     this.details.firstChild.setAttribute("data-lm-suppress-shortcuts", "true");
     const links = this.shown.urls.flatMap((url) => [" ", specLink(url, { full: true })]);
     this.root.append(
-      html("div", { class: "mcpsim-acting-head" }, this.title, this.asks),
+      this.head(this.asks),
       this.replay,
       this.history,
       this.box,

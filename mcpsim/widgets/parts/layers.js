@@ -1,4 +1,4 @@
-// The layers view: one call, and what each layer puts around it. What a layer adds has a plus and a bar.
+// The layers view: one call, and what each layer puts around it. What a layer adds has a plus and a bar, and what it takes off a minus.
 
 function renderLayers({ model, el }) {
   const view = new LayersView(model, el, "layers");
@@ -14,12 +14,7 @@ class LayersView extends ActingView {
     this.ways = html("div", { class: "mcpsim-layers-ways" });
     this.links = html("p", { class: "mcpsim-acting-notes" });
     this.root.append(
-      html(
-        "div",
-        { class: "mcpsim-acting-head" },
-        this.title,
-        html("span", { class: "mcpsim-acting-quiet" }, "+ marks what a layer adds, and takes off again on the way back."),
-      ),
+      this.head("+ marks what a layer adds, − what it takes off again on the way back."),
       html("div", { class: "mcpsim-acting-tools" }, this.field("Era", this.era), this.field("Call", this.call)),
       this.error,
       this.status,
@@ -38,13 +33,13 @@ class LayersView extends ActingView {
     this.links.replaceChildren(...shown.urls.flatMap((url) => [specLink(url, { full: true }), " "]));
   }
 
-  way({ head, layers }) {
-    const items = layers.map((layer) => this.layer(layer));
+  way({ head, sign, layers }) {
+    const items = layers.map((layer) => this.layer(layer, sign));
     return html("section", { class: "mcpsim-layers-way" }, html("h4", {}, head), html("ol", {}, ...items));
   }
 
-  layer({ name, about, blocks }) {
-    const boxes = blocks.map((block) => this.block(name, block));
+  layer({ name, about, blocks }, sign) {
+    const boxes = blocks.map((block) => this.block(name, block, sign));
     return html(
       "li",
       { class: "mcpsim-layers-layer" },
@@ -54,12 +49,13 @@ class LayersView extends ActingView {
     );
   }
 
-  block(name, { label, lines }) {
-    const shown = lines.map(([text, added]) =>
+  block(name, { label, lines }, sign) {
+    const own = `mcpsim-layers-line mcpsim-layers-own${sign === "+" ? "" : " mcpsim-layers-off"}`;
+    const shown = lines.map(([text, marked]) =>
       html(
         "span",
-        { class: added ? "mcpsim-layers-line mcpsim-layers-added" : "mcpsim-layers-line" },
-        html("span", { class: "mcpsim-layers-sign" }, added ? "+ " : "  "),
+        { class: marked ? own : "mcpsim-layers-line" },
+        html("span", { class: "mcpsim-layers-sign" }, marked ? `${sign} ` : "  "),
         html("bdi", {}, text),
         "\n",
       ),

@@ -17,12 +17,7 @@ class MatrixView extends ActingView {
     this.why = html("p", { class: "mcpsim-matrix-why" });
     this.failure = html("p", { class: "mcpsim-matrix-failure", dir: "auto", hidden: true });
     this.root.append(
-      html(
-        "div",
-        { class: "mcpsim-acting-head" },
-        this.title,
-        html("span", { class: "mcpsim-acting-quiet" }, "Each cell was played. Press one to see its run below."),
-      ),
+      this.head("Each cell was played. Press one to see its run below."),
       html("div", { class: "mcpsim-acting-tools" }, this.field("Transport", this.transport)),
       this.error,
       scrollBox(

@@ -32,12 +32,7 @@ class PaginationView extends ActingView {
     this.table = html("table", { class: "mcpsim-pagination-table" });
     this.explained = html("p", { class: "mcpsim-acting-notes" });
     this.root.append(
-      html(
-        "div",
-        { class: "mcpsim-acting-head" },
-        this.title,
-        html("span", { class: "mcpsim-acting-quiet" }, "The list changes while a client reads it."),
-      ),
+      this.head("The list changes while a client reads it."),
       html("div", { class: "mcpsim-acting-tools" },
         group("The client", this.next, again, this.undo),
         group("In the cursor", this.field("This server hides in the cursor", this.scheme)),

@@ -256,7 +256,8 @@ class View {
   buildHeader(data) {
     const transport = { stdio: "stdio", http: "Streamable HTTP" }[data.transport] || data.transport;
     const facts = [...data.eras, transport].filter(Boolean);
-    this.hideButton = this.toggle("Hide what comes next", () => this.toggleHiding(), this.hiding);
+    this.hideButton = this.toggle("Hide next", () => this.toggleHiding(), this.hiding);
+    this.hideButton.title = "Hide what comes next (h)";
     this.tableButton = this.toggle("Table", () => this.toggleTable(), this.tabular);
     this.findingsButton = null;
     if (data.findings.length) {

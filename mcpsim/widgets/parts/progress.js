@@ -22,7 +22,7 @@ class ProgressView extends ActingView {
     this.calls = html("ul", { class: "mcpsim-progress-calls" });
     this.list = html("ol", { class: "mcpsim-progress-moments" });
     this.root.append(
-      html("div", { class: "mcpsim-acting-head" }, this.title, this.about),
+      this.head(this.about),
       html("div", { class: "mcpsim-acting-tools" },
         html("span", { class: "mcpsim-acting-group", role: "group", "aria-label": "Go through the run" }, this.step, this.back, this.play, this.end, this.over),
         this.time,
