@@ -1,0 +1,72 @@
+"""A handler that a learner wrote, as part of a server: what it raises is kept for the check."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Final
+
+from mcpsim.course.exercises.learner import is_placeholder
+from mcpsim.course.exercises.showing import describe_error, name_of, show
+from mcpsim.course.exercises.verdict import NotAttempted, NotYet
+from mcpsim.recording import Recording
+
+_PLAY_IT: Final = "Put it into a server of your own, play it with `simulate`, and look at the messages."
+
+
+class Handler:
+    """Calls the learner's function where a server calls a handler.
+
+    Args:
+        function: what the learner wrote.
+
+    Attributes:
+        returned: how often it came to its end and returned something.
+
+    Raises:
+        NotYet: it is no function.
+    """
+
+    def __init__(self, function: Any) -> None:
+        if not callable(function):
+            raise NotYet(
+                f"This is not a function: it is {show(function, 60)}.", look="Pass the async function itself."
+            )
+        self._function = function
+        self._error: Exception | None = None
+        self._is_open = False
+        self.returned = 0
+
+    async def call(self, *arguments: Any) -> Any:
+        """Call it, and wait for what it returns where it is async."""
+        try:
+            value = self._function(*arguments)
+            if inspect.isawaitable(value):
+                value = await value
+        except Exception as error:
+            if self._error is None:
+                self._error = error
+            raise
+        self.returned += 1
+        self._is_open = self._is_open or is_placeholder(value)
+        return value
+
+    def require_no_error(self, recording: Recording, *, expected: type[Exception] | None = None) -> None:
+        """It neither raised nor returned `...`.
+
+        Args:
+            recording: the run, to be shown with what is wrong.
+            expected: an error that is meant to come out.
+
+        Raises:
+            NotAttempted: it returned `...`.
+            NotYet: it raised.
+        """
+        if self._is_open:
+            raise NotAttempted
+        if self._error is None or (expected is not None and isinstance(self._error, expected)):
+            return
+        raise NotYet(
+            f"{name_of(self._function)} raised {describe_error(self._error, self._function)}.",
+            look=_PLAY_IT,
+            recording=recording,
+        )
