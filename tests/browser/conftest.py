@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from mcpsim.recording import Recording
 from mcpsim.widgets import standalone_html
+from tests.browser.in_lab import Lab, free_port, serving
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -45,6 +47,21 @@ def page(browser: Browser) -> Iterator[Page]:
     context.set_default_timeout(10_000)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture(scope="session")
+def lab(installed_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One JupyterLab for all tests, as `mcpsim lab` of an installed wheel starts it for a newcomer."""
+    home = tmp_path_factory.mktemp("newcomer")
+    port = free_port()
+    lab = Lab(f"http://127.0.0.1:{port}", secrets.token_hex(), home / "mcp-workbook", home / "config")
+    lab.set("apputils-extension/notification", fetchNews="false", checkForUpdates=False)
+    options = [f"--port={port}", "--ServerApp.ip=127.0.0.1", "--allow-root"]
+    options.append(f"--IdentityProvider.token={lab.token}")
+    words = ["mcpsim", "lab", "--no-browser", "--", *options]
+    path = {"PYTHONPATH": str(installed_wheel)}
+    with serving(home, words, port, f"/api?token={lab.token}", environment=path):
+        yield lab
 
 
 @pytest.fixture(scope="session")

@@ -86,15 +86,24 @@ class Shown:
         self.widget._handle_custom_msg(json.loads(text), [])
         return json.dumps(answers if self.answers else [])
 
-    def html(self, *, dark: bool = False) -> str:
-        """The page."""
+    def html(self, *, dark: bool | None = False, above: str = "") -> str:
+        """The page.
+
+        Args:
+            dark: whether the theme of JupyterLab is a dark one; None is a page without a theme.
+            above: what stands above the widget, as HTML.
+        """
         script = str(self.widget._esm).replace("export default", "const made =")
         state = json_in_html({name: getattr(self.widget, name) for name in self.names})
-        style = f"body {{ margin: 0; padding: 12px; background: {'#111' if dark else '#fff'}; }}"
+        ground = {True: "#111", False: "#fff", None: "Canvas"}[dark]
+        style = f"body {{ margin: 0; padding: 12px; background: {ground}; }}"
+        theme = "" if dark is None else f' data-jp-theme-light="{str(not dark).lower()}"'
+        if dark is None:
+            style += " :root { color-scheme: light dark; }"
         return (
             f'<!doctype html><html lang="en"><head><title>Widget</title>'
             f"<style>{self.widget._css}{style}</style></head>"
-            f'<body data-jp-theme-light="{str(not dark).lower()}"><main><div id="here"></div></main>'
+            f'<body{theme}><main>{above}<div id="here"></div></main>'
             f'<script type="application/json" id="state">{state}</script>'
             f'<script type="module">{script}{GLUE}</script></body></html>'
         )
@@ -129,17 +138,17 @@ class Shown:
         return int(self.page.evaluate("window.listening()"))
 
 
-def opener(page: Page) -> Iterator[Callable[..., Shown]]:
-    """Shows widgets in a page. Whatever goes wrong in it fails the test."""
+def opener(page: Page, shown_as: type[Shown] = Shown) -> Iterator[Callable[..., Any]]:
+    """Shows widgets in a page, as what `shown_as` makes of them. Whatever goes wrong in it fails the test."""
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text))
 
-    def open_page(widget: Picture, *, dark: bool = False) -> Shown:
-        shown = Shown(page, widget)
+    def open_page(widget: Picture, **more: Any) -> Shown:
+        shown = shown_as(page, widget)
         page.expose_function("kernel", shown.kernel)
         page.expose_function("told", shown.told)
-        page.set_content(shown.html(dark=dark))
+        page.set_content(shown.html(**more))
         page.locator("[role=region]").first.wait_for()
         return shown
 

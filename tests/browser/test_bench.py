@@ -6,7 +6,6 @@ that the page calls. That a kernel does the same is the last test.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,38 +17,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from mcpsim import Bench, Knob
 from mcpsim.course import bench
 from mcpsim.recording.run import Run
-from mcpsim.widgets.standalone import json_in_html
-from tests.browser import test_lab as in_lab
+from tests.browser import in_lab, in_page
 
-# The fixture: JupyterLab, from an installed wheel.
-laboratory = in_lab.lab
-
-SYNCED = ("data", "cursor", "playing", "speed", "asked", "shown", "link")
-GLUE = """
-const values = JSON.parse(document.getElementById("state").textContent);
-const listeners = new Map();
-const changed = new Set();
-const put = (state) => {
-  const differs = (name) => JSON.stringify(values[name]) !== JSON.stringify(state[name]);
-  const news = Object.keys(state).filter(differs);
-  Object.assign(values, state);
-  for (const name of news) for (const each of [...(listeners.get(`change:${name}`) || [])]) each();
-};
-const model = {
-  get: (name) => values[name],
-  set(name, value) { changed.add(name); put({ [name]: value }); },
-  save_changes() {
-    const state = Object.fromEntries([...changed].map((name) => [name, values[name]]));
-    changed.clear();
-    window.kernel(JSON.stringify(state)).then((answer) => put(JSON.parse(answer)));
-  },
-  on(event, callback) { listeners.set(event, [...(listeners.get(event) || []), callback]); },
-  off(event, callback) { listeners.set(event, listeners.get(event).filter((each) => each !== callback)); },
-};
-made.initialize({ model });
-made.render({ model, el: document.getElementById("bench") });
-"""
-STYLE = "body { margin: 0; padding: 12px; background: Canvas; } :root { color-scheme: light dark; }"
+# A notebook has headings above its outputs.
+HEADINGS = "<h1>A lesson</h1><h2>A section</h2><h3>A question</h3>"
 
 # Of the text of an element and of the ground behind it, as WCAG 2.2 measures it.
 CONTRAST = """element => {
@@ -66,23 +37,19 @@ CONTRAST = """element => {
 }"""
 
 
-class Shown:
-    """A bench in a page, and what a user reads off it."""
+class Shown(in_page.Shown):
+    """A bench in a page, and what a user reads off it.
 
-    def __init__(self, page: Page, widget: Bench) -> None:
-        self.page = page
-        self.widget = widget
-        self.trips: list[dict[str, Any]] = []
+    Attributes:
+        trips: where the browser wanted the knobs to stand, in order.
+    """
+
+    widget: Bench
 
     def kernel(self, text: str) -> str:
-        """What a kernel does with a message of the browser: set the state, and tell what is changed."""
-        state = json.loads(text)
-        if "asked" in state:
-            self.trips.append(state)
-        before = {name: getattr(self.widget, name) for name in SYNCED}
-        self.widget.set_state(state)
-        after = {name: getattr(self.widget, name) for name in SYNCED}
-        return json.dumps({name: after[name] for name in SYNCED if after[name] != before[name]})
+        answer = super().kernel(text)
+        self.trips = [trip for trip in self.trips if "asked" in trip]
+        return answer
 
     def group(self, name: str) -> Locator:
         return self.page.get_by_role("group", name=name, exact=True)
@@ -124,32 +91,12 @@ class Shown:
 @pytest.fixture
 def show(page: Page) -> Iterator[Callable[[Bench], Shown]]:
     """Show a bench in a page. Whatever goes wrong in it fails the test."""
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text))
-
-    def open_page(widget: Bench) -> Shown:
-        shown = Shown(page, widget)
-        page.expose_function("kernel", shown.kernel)
-        page.set_content(page_of(widget))
-        page.get_by_role("region", name=re.compile("^Bench: ")).wait_for()
-        return shown
-
-    yield open_page
-    assert wrong == []
+    yield from in_page.opener(page, Shown)
 
 
 def page_of(widget: Bench) -> str:
-    script = str(widget._esm).replace("export default", "const made =")
-    state = json_in_html({name: getattr(widget, name) for name in SYNCED})
-    # A notebook has headings above its outputs.
-    headings = "<h1>A lesson</h1><h2>A section</h2><h3>A question</h3>"
-    return (
-        f'<!doctype html><html lang="en"><head><title>Bench</title><style>{widget._css}{STYLE}</style></head>'
-        f'<body><main>{headings}<div id="bench"></div></main>'
-        f'<script type="application/json" id="state">{state}</script>'
-        f'<script type="module">{script}{GLUE}</script></body></html>'
-    )
+    """A page without a theme of its own."""
+    return in_page.Shown(None, widget).html(dark=None, above=HEADINGS)
 
 
 def of(name: str) -> Bench:
@@ -462,22 +409,12 @@ def test_it_fits(browser: Browser, width: int) -> None:
 # --------------------------------------------------------------------------------------------- a real kernel
 
 
-def notebook_of(source: str) -> str:
-    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": source, "outputs": []}
-    cells = [{**cell, "execution_count": None}]
-    return json.dumps(
-        {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
-    )
-
-
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_in_jupyterlab_a_knob_is_one_message_to_the_kernel(
-    browser: Browser, laboratory: in_lab.Lab, theme: str, tmp_path: Path
+    browser: Browser, lab: in_lab.Lab, theme: str, tmp_path: Path
 ) -> None:
-    laboratory.set("apputils-extension/themes", theme=f"JupyterLab {theme}")
-    text = notebook_of('from mcpsim.course import bench\n\nbench("one-question")')
-    (laboratory.folder / "a_bench.ipynb").write_text(text, encoding="utf-8")
+    lab.set("apputils-extension/themes", theme=f"JupyterLab {theme}")
+    lab.write("a_bench.ipynb", 'from mcpsim.course import bench\n\nbench("one-question")')
     context = browser.new_context(viewport={"width": 1400, "height": 1600})
     page = context.new_page()
     page.set_default_timeout(in_lab.WAIT_MS)
@@ -487,7 +424,7 @@ def test_in_jupyterlab_a_knob_is_one_message_to_the_kernel(
         sent.append(frame if isinstance(frame, bytes) else frame.encode())
 
     page.on("websocket", lambda socket: socket.on("framesent", note))
-    in_lab.open_lesson(page, laboratory, "a_bench.ipynb")
+    in_lab.open_notebook(page, lab, "a_bench.ipynb")
     in_lab.run_all(page)
     region = page.get_by_role("region", name=re.compile("^Bench: "))
     rows = region.get_by_role("group", name="The last runs").get_by_role("row")
@@ -511,4 +448,4 @@ def test_in_jupyterlab_a_knob_is_one_message_to_the_kernel(
     assert page.locator(".jp-Cell").count() == cells
     expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
     context.close()
-    laboratory.stop_kernels()
+    lab.stop_kernels()

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import secrets
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-START_S: Final = 60
+from tests.browser.in_lab import free_port, hold_focus, notebook, press_run_all, serving
+
 WAIT_MS: Final = 60_000
 NAME: Final = "places.ipynb"
 CELLS: Final = (
@@ -28,69 +21,6 @@ CELLS: Final = (
     "widgets.MessageLab()",
     "widgets.PaginationExplorer()",
 )
-
-
-def notebook() -> str:
-    """A notebook with one widget of each kind, not run."""
-    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    cells = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{place}",
-            "metadata": {},
-            "source": source,
-            "outputs": [],
-            "execution_count": None,
-        }
-        for place, source in enumerate(CELLS)
-    ]
-    return json.dumps(
-        {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
-    )
-
-
-@contextmanager
-def serving(home: Path, words: Sequence[str], options: Sequence[str], check: str) -> Iterator[str]:
-    """A server of notebooks, with nothing of this machine's user in reach.
-
-    Yields:
-        its address, on the loopback interface.
-    """
-    (home / NAME).write_text(notebook(), encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    places = ("config", "data", "runtime")
-    environment = os.environ | {f"JUPYTER_{place.upper()}_DIR": str(home / place) for place in places}
-    environment["IPYTHONDIR"] = str(home / "ipython")
-    command = [sys.executable, "-m", *words, "--no-browser", f"--port={port}", *options]
-    with (home / "log").open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=home, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
-    try:
-        wait_for(f"{url}{check}", process, home / "log")
-        yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            urllib.request.urlopen(url, timeout=30).close()
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-    pytest.fail(f"The server did not start within {START_S} s:\n{log.read_text()}")
 
 
 @pytest.fixture
@@ -111,16 +41,6 @@ def region(page: Page, name: str) -> Locator:
     found = page.get_by_role("region", name=re.compile(name)).first
     expect(found).to_be_visible(timeout=WAIT_MS)
     return found
-
-
-def hold_focus(page: Page, target: Locator) -> None:
-    """Put the focus there as a user would who looks: a notebook takes it once more, a little after a run."""
-    for _ in range(20):
-        target.focus()
-        page.wait_for_timeout(300)
-        if target.evaluate("element => element === document.activeElement"):
-            return
-    pytest.fail("The focus does not stay in the widget.")
 
 
 def use_all(page: Page) -> None:
@@ -167,21 +87,25 @@ def use_all(page: Page) -> None:
 
 
 def test_notebook_7(page: Page, tmp_path: Path) -> None:
-    token = secrets.token_hex()
+    (tmp_path / NAME).write_text(notebook(*CELLS), encoding="utf-8")
+    token, port = secrets.token_hex(), free_port()
     options = ["--ServerApp.ip=127.0.0.1", "--allow-root", f"--IdentityProvider.token={token}"]
-    with serving(tmp_path, ["notebook"], options, f"/api?token={token}") as url:
-        page.goto(f"{url}/notebooks/{NAME}?token={token}")
+    words = ["notebook", "--no-browser", f"--port={port}", *options]
+    with serving(tmp_path, words, port, f"/api?token={token}"):
+        page.goto(f"http://127.0.0.1:{port}/notebooks/{NAME}?token={token}")
         cells = page.locator(".jp-Notebook .jp-Cell")
         expect(cells).to_have_count(len(CELLS), timeout=WAIT_MS)
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        press_run_all(page)
         use_all(page)
         expect(cells).to_have_count(len(CELLS))
         expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
 
 
 def test_voila(page: Page, tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text(notebook(*CELLS), encoding="utf-8")
+    port = free_port()
     options = ["--Voila.ip=127.0.0.1", "--show_tracebacks=True"]
-    with serving(tmp_path, ["voila", NAME], options, "/voila/static/voila.js") as url:
-        page.goto(url, timeout=WAIT_MS)
+    words = ["voila", NAME, "--no-browser", f"--port={port}", *options]
+    with serving(tmp_path, words, port, "/voila/static/voila.js"):
+        page.goto(f"http://127.0.0.1:{port}", timeout=WAIT_MS)
         use_all(page)

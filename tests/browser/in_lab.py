@@ -1,0 +1,250 @@
+"""Servers of notebooks for the tests, away from this machine's user, and how to open a notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.by_hand import LEDGER
+
+START_S: Final = 90
+RUN_MS: Final = 120_000
+WAIT_MS: Final = 20_000
+KERNEL: Final = "Python 3 (ipykernel)"
+
+
+def notebook(*cells: str) -> str:
+    """A notebook with these cells, not run."""
+    kernel = {"name": "python3", "display_name": KERNEL, "language": "python"}
+    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    made = [empty | {"id": f"cell-{place}", "source": source} for place, source in enumerate(cells)]
+    whole = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": made}
+    return json.dumps(whole)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def serving(
+    home: Path,
+    words: Sequence[str],
+    port: int,
+    check: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[None]:
+    """Start a server of notebooks with a home of its own, and stop it at the end.
+
+    Args:
+        home: where it keeps its settings, and where it is started.
+        words: the module to run and its arguments.
+        port: where it listens, on the loopback interface.
+        check: what answers there when it has started.
+        environment: more of the environment.
+    """
+    places = ("config", "data", "runtime")
+    given = {f"JUPYTER_{place.upper()}_DIR": str(home / place) for place in places}
+    given |= {"IPYTHONDIR": str(home / "ipython"), **(environment or {})}
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *words],
+            cwd=home,
+            env=os.environ | given,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}{check}", process, home / "log")
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=30).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail(f"The server did not start within {START_S} s:\n{log.read_text()}")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab.
+
+    Attributes:
+        url: its address, on the loopback interface.
+        token: what it asks of a browser.
+        folder: the learner's copy of the workbook.
+        settings: where a user's settings are kept.
+    """
+
+    url: str
+    token: str
+    folder: Path
+    settings: Path
+
+    def set(self, plugin: str, **values: object) -> None:
+        """Change a setting as the user could in the settings editor."""
+        path = self.settings / "lab" / "user-settings" / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
+    def write(self, name: str, *cells: str) -> None:
+        """Put a notebook with these cells into the learner's folder."""
+        (self.folder / name).write_text(notebook(*cells), encoding="utf-8")
+
+    def ask(self, path: str, method: str = "GET") -> bytes:
+        """Call the server's own interface."""
+        headers = {"Authorization": f"token {self.token}"}
+        request = urllib.request.Request(f"{self.url}{path}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.read()
+
+    def stop_kernels(self) -> None:
+        """Shut all kernels down, so that the next test begins as a new user would."""
+        for kernel in json.loads(self.ask("/api/kernels")):
+            self.ask(f"/api/kernels/{kernel['id']}", "DELETE")
+
+
+def open_notebook(page: Page, lab: Lab, name: str) -> None:
+    """Open a notebook, and wait for its kernel."""
+    page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+    page.get_by_role("tab", name=Path(name).name).wait_for()
+    expect(page.get_by_text(f"{KERNEL} | Idle")).to_be_visible(timeout=60_000)
+
+
+def press_run_all(page: Page) -> None:
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def run_all(page: Page) -> Locator:
+    """Run a notebook from the top to its end, and return its first player."""
+    press_run_all(page)
+    player = page.get_by_role("region", name=re.compile("^Player: ")).first
+    player.wait_for(timeout=RUN_MS)
+    expect(page.get_by_text("[*]:", exact=True)).to_have_count(0, timeout=RUN_MS)
+    expect(page.get_by_text(f"{KERNEL} | Idle")).to_be_visible(timeout=RUN_MS)
+    expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
+    player.evaluate("element => element.scrollIntoView({block: 'start'})")
+    return player
+
+
+def hold_focus(page: Page, target: Locator) -> None:
+    """Put the focus there as a user would who looks: a notebook takes it once more, a little after a run."""
+    for _ in range(20):
+        target.focus()
+        page.wait_for_timeout(300)
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    pytest.fail("The focus does not stay in the widget.")
+
+
+#: What JupyterLab's own keys would change: cells, what is in them and when they ran, a mode, a dialog.
+STATE: Final = """() => ({
+  cells: [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(
+    (cell) => [cell.className.match(/jp-(Code|Markdown|Raw)Cell/)?.[0], cell.innerText.length > 0,
+      cell.querySelector(".jp-InputPrompt")?.innerText, cell.classList.contains("jp-mod-active")]),
+  dialogs: document.querySelectorAll(".jp-Dialog").length,
+  editing: document.querySelectorAll(".jp-Notebook.jp-mod-editMode").length,
+  tabs: document.querySelectorAll("#jp-main-dock-panel .lm-TabBar-tab").length,
+  errors: document.querySelectorAll(".jp-RenderedText[data-mime-type*=stderr]").length,
+})"""
+
+
+class Desk:
+    """A notebook in JupyterLab, whose cells are run one at a time: each test begins with a fresh widget.
+
+    Attributes:
+        wrong: what went wrong in a script of a widget.
+    """
+
+    def __init__(self, page: Page, names: Sequence[str]) -> None:
+        self.page = page
+        self.names = list(names)
+        self.wrong: list[str] = []
+        page.on("pageerror", self._note)
+
+    def _note(self, error: object) -> None:
+        # The scripts of JupyterLab itself are files of its server; those of a widget come with its model.
+        stack = str(getattr(error, "stack", ""))
+        if "/static/" not in stack:
+            self.wrong.append(f"{error}\n{stack}")
+
+    def run(self, name: str) -> Locator:
+        """Run a cell as a user does, and return what it shows."""
+        cell = self.page.locator(".jp-Notebook .jp-Cell").nth(self.names.index(name))
+        prompt = cell.locator(".jp-InputPrompt")
+        before = prompt.inner_text()
+        prompt.click()
+        self.page.keyboard.press("Control+Enter")
+        self.page.wait_for_function(
+            "([prompt, before]) => prompt.innerText !== before && /\\[\\d+\\]/.test(prompt.innerText)",
+            arg=[prompt.element_handle(), before],
+            timeout=RUN_MS,
+        )
+        return cell.locator(".jp-OutputArea-output").last
+
+    def state(self) -> object:
+        """What JupyterLab's own keys would have changed."""
+        return self.page.evaluate(STATE)
+
+    def leave(self) -> None:
+        """Put away what a failed test left behind."""
+        self.page.evaluate("document.fullscreenElement && document.exitFullscreen()")
+
+
+@contextmanager
+def at_desk(browser: Browser, lab: Lab, file: str, first: str, cells: Mapping[str, str]) -> Iterator[Desk]:
+    """Open a notebook whose cells are named, and run its first one.
+
+    Args:
+        first: what the other cells need.
+        cells: the source of each of the others, by name.
+    """
+    lab.set("apputils-extension/themes", theme="JupyterLab Light")
+    lab.write(file, first, *cells.values())
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 1000},
+        reduced_motion="reduce",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    context.set_default_timeout(WAIT_MS)
+    context.route("https://**/*", lambda route: route.fulfill(body="Elsewhere."))
+    context.add_init_script(LEDGER)
+    page = context.new_page()
+    desk = Desk(page, ["", *cells])
+    open_notebook(page, lab, file)
+    desk.run("")
+    yield desk
+    context.close()
+    lab.stop_kernels()
