@@ -15,6 +15,7 @@ from mcpsim.course.servers import (
     writing_desk,
 )
 from mcpsim.course.showing import phase_table, show, side_by_side
+from mcpsim.course.staff_desk import staff_desk
 from mcpsim.course.stories import STORIES, Story, text_of
 from mcpsim.transports.http import Headers
 
@@ -37,6 +38,7 @@ __all__ = [
     "recorded",
     "show",
     "side_by_side",
+    "staff_desk",
     "text_of",
     "travel_desk",
     "writing_desk",
