@@ -19,6 +19,7 @@ from mcpsim.course.exercises.exercise import Exercise, ExerciseSet, Task
 from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_01_messages import MessageExercises
+from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
@@ -32,6 +33,7 @@ __all__ = [
     "Outcome",
     "Task",
     "Verdict",
+    "layers",
     "messages",
     "pagination",
     "stateless",
@@ -45,6 +47,15 @@ def messages(*, patience_s: float = PATIENCE_S) -> MessageExercises:
         patience_s: how long your code may take in one check, in seconds.
     """
     return MessageExercises(patience_s)
+
+
+def layers(*, patience_s: float = PATIENCE_S) -> LayerExercises:
+    """The exercises of lesson 02, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return LayerExercises(patience_s)
 
 
 def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
@@ -77,6 +88,7 @@ class Maker(Protocol):
 # Every set, in the order of the lessons. The notebooks, the overview and the tests read this table.
 SETS: Final[tuple[Maker, ...]] = (
     messages,
+    layers,
     stateless,
     pagination,
 )
