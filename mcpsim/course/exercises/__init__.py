@@ -22,6 +22,7 @@ from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
+from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "layers",
     "messages",
     "pagination",
+    "progress",
     "stateless",
 ]
 
@@ -76,6 +78,15 @@ def pagination(*, patience_s: float = PATIENCE_S) -> PaginationExercises:
     return PaginationExercises(patience_s)
 
 
+def progress(*, patience_s: float = PATIENCE_S) -> ProgressExercises:
+    """The exercises of lesson 08, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ProgressExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -91,4 +102,5 @@ SETS: Final[tuple[Maker, ...]] = (
     layers,
     stateless,
     pagination,
+    progress,
 )

@@ -144,10 +144,15 @@ def _reporting(steps: list[Step]) -> Server:
 def _use(answer: object, learner: Learner, world: World) -> None:
     steps = list(_steps(Random(f"bar on the wire:{world.seed}"), 8))
     bars: list[Any] = [None]
+    found: list[NotYet] = []
 
     async def story(client: Client) -> None:
         def follow(progress: float, total: float | None, message: str | None) -> None:
-            bars.append(learner.call(answer, bars[-1], progress, total))
+            try:
+                bars.append(learner.call(answer, bars[-1], progress, total))
+            except NotYet as fault:
+                found.append(fault)
+                bars.append(bars[-1])
 
         await client.call_tool("build", on_progress=follow)
 
@@ -160,6 +165,8 @@ def _use(answer: object, learner: Learner, world: World) -> None:
         title=TITLE,
         written=answer,
     )
+    if found:
+        raise found[0]
     shown: Share = None
     for step, value in zip(steps, bars[1:], strict=False):
         shown = expected(shown, *step)

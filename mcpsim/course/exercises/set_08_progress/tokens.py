@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -74,27 +73,31 @@ def _chosen(answer: object, learner: Learner, active: list[Token]) -> Token:
 def _use(answer: object, learner: Learner, world: World) -> None:
     heard: list[list[float]] = [[], [], []]
     parts = Random(f"parts:{world.seed}").sample(range(1, 7), 3)
+    found: list[NotYet] = []
+    active: list[Token] = []
+
+    async def export(client: Client, which: int) -> None:
+        try:
+            token = _chosen(answer, learner, active)
+        except NotYet as fault:
+            found.append(fault)
+            return
+        active.append(token)
+        call: dict[str, Any] = {"name": "export_report", "arguments": {"parts": parts[which]}}
+
+        def follow(progress: float, *rest: Any) -> None:
+            heard[which].append(progress)
+
+        await client.request("tools/call", call, meta={"progressToken": token}, on_progress=follow)
+        active.remove(token)
 
     async def host(client: Client) -> None:
-        active: list[Token] = []
-
-        async def export(which: int) -> None:
-            token = _chosen(answer, learner, active)
-            active.append(token)
-            call: dict[str, Any] = {"name": "export_report", "arguments": {"parts": parts[which]}}
-
-            def follow(progress: float, *rest: Any) -> None:
-                heard[which].append(progress)
-
-            await client.request("tools/call", call, meta={"progressToken": token}, on_progress=follow)
-            active.remove(token)
-
         async with anyio.create_task_group() as tasks:
             for which in range(3):
-                tasks.start_soon(partial(export, which))
+                tasks.start_soon(export, client, which)
 
     run = learner.play(
-        _alone(host),
+        host,
         server=help_desk(),
         client=Client(era=world.era),
         transport=world.transport,
@@ -102,6 +105,8 @@ def _use(answer: object, learner: Learner, world: World) -> None:
         title=TITLE,
         written=answer,
     )
+    if found:
+        raise found[0]
     if heard != [list(range(1, count + 1)) for count in parts]:
         raise NotYet(
             f"Three calls at the same time, of {show(parts)} parts, heard {show(heard)}.",
@@ -109,26 +114,6 @@ def _use(answer: object, learner: Learner, world: World) -> None:
             "Does your function answer differently the second time?",
             run.recording,
         )
-
-
-def _alone(story: Any) -> Any:
-    """The story, with what a check found in its tasks as it was raised: a task group makes groups of it."""
-
-    async def told(client: Client) -> None:
-        found: NotYet | None = None
-        try:
-            await story(client)
-        except* NotYet as group:
-            found = _first(group)
-        if found is not None:
-            raise found
-
-    return told
-
-
-def _first(group: BaseExceptionGroup[NotYet]) -> NotYet:
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 TITLE: Final = "Give tokens"
