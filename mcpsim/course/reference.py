@@ -33,6 +33,7 @@ _LESSON_OF_GROUP: Final[Mapping[str, str]] = {
 }
 _LESSON_OF_METHOD: Final[Mapping[str, str]] = {
     "server/discover": "04",
+    "notifications/elicitation/complete": "05",
     "notifications/tools/list_changed": "11",
     "notifications/prompts/list_changed": "11",
     "notifications/resources/list_changed": "11",

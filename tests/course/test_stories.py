@@ -156,3 +156,8 @@ def test_a_story_refuses_an_era_or_a_transport_in_which_it_makes_no_sense() -> N
         STORIES["fresh-then-stale"].play(era="legacy")
     with pytest.raises(ValueError, match="played over http, not over stdio"):
         STORIES["stream-is-lost"].play(transport=Stdio())
+
+
+def test_a_transport_is_no_text() -> None:
+    with pytest.raises(TypeError, match=r"transport must be Stdio\(\) or StreamableHttp\(\), not 'stdio'"):
+        STORIES["first-call"].play(transport="stdio")  # type: ignore[arg-type]

@@ -80,12 +80,15 @@ class Story:
             seed, check: as for `simulate`.
 
         Raises:
+            TypeError: the transport is none, such as a text.
             ValueError: the story makes no sense in this era or over this transport.
         """
         chosen = era or self.eras[0]
         if chosen not in self.eras:
             raise ValueError(f"The story {self.name} is played as {' or '.join(self.eras)}, not as {chosen}.")
-        carried = transport if transport is not None else _TRANSPORTS[self.ways[0]]()
+        carried: Any = transport if transport is not None else _TRANSPORTS[self.ways[0]]()
+        if not isinstance(carried, Stdio | StreamableHttp):
+            raise TypeError(f"transport must be Stdio() or StreamableHttp(), not {carried!r}.")
         if carried.name not in self.ways:
             raise ValueError(
                 f"The story {self.name} is played over {' or '.join(self.ways)}, not over {carried.name}."
