@@ -67,9 +67,7 @@ _BACK: Final = (
 )
 _ANSWER: Final = "The same `id`, and a `result` or an `error`."
 _RESULT: Final = {
-    "modern": (
-        "`resultType` and `_meta` are for the client. The rest is for the host and the model."
-    ),
+    "modern": ("`resultType` and `_meta` are for the client. The rest is for the host and the model."),
     "legacy": "This is for the host and the model. There is no `resultType` in this era.",
 }
 _PAGES: Final = {

@@ -93,13 +93,19 @@ YES: Final = Verdict()
 
 
 def templates(known: Known, era: str = "both") -> tuple[Template, ...]:
-    """Everything there is to send, in the order of the list.
+    """Everything there is to send, in the order of the list: in each group first what is allowed now.
+
+    A group of which nothing is allowed now comes after the others; what is broken on purpose comes last.
 
     Args:
         era: "modern" or "legacy" for the templates of one era only; otherwise "both".
     """
     found = (*_suggested(known), *_modern(known), *_legacy(known), *_broken(known))
-    return tuple(one for one in found if era == "both" or one.era in (era, ""))
+    offered = [one for one in found if era == "both" or one.era in (era, "")]
+    groups = list(dict.fromkeys(one.group for one in offered))
+    open_now = {one.group for one in offered if one.allowed}
+    groups.sort(key=lambda group: (group == BROKEN, group not in open_now))
+    return tuple(sorted(offered, key=lambda one: (groups.index(one.group), not one.allowed)))
 
 
 # ------------------------------------------------------------------------------------------- modern

@@ -78,14 +78,16 @@ def test_filling_in_by_key_and_what_is_wrong(show: Open) -> None:
     shown.press("A", "Tab")
     name = box(shown, "Your name")
     expect(name).to_have_attribute("aria-invalid", "true")
-    expect(name).to_have_accessible_description("(3 or more characters) must have 3 characters or more.")
+    expect(name).to_have_accessible_description(
+        "(3 or more characters) “Your name” must have 3 characters or more."
+    )
     shown.press(*"2026-02-30", "Tab")
     expect(box(shown, "day")).to_have_accessible_description(
-        "(a day, such as 2026-07-28) must be a day, such as 2026-07-28."
+        "(a day, such as 2026-07-28) “day” must be a day, such as 2026-07-28."
     )
     shown.press("Control+A", *"1.5", "Tab")
     expect(box(shown, "bags")).to_have_accessible_description(
-        "(a whole number, 0 to 3, empty for the default) must be a whole number."
+        "(a whole number, 0 to 3, empty for the default) “bags” must be a whole number."
     )
     shown.button("Accept").focus()
     shown.press("Enter")

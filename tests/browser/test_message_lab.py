@@ -71,8 +71,8 @@ def test_a_legacy_session_by_key(show: Open) -> None:
     early = template(shown, "tools/list")
     expect(early).to_have_attribute("aria-disabled", "true")
     expect(early).to_have_accessible_description(
-        "SHOULD Before initialize is answered, a client SHOULD NOT send any request but a ping. This server "
-        "refuses it. lifecycle"
+        "Not now: SHOULD Before initialize is answered, a client SHOULD NOT send any request but a ping. "
+        "This server refuses it. lifecycle"
     )
     for label, after in (("initialize", "initializing"), ("notifications/initialized", "operating")):
         template(shown, label).focus()
@@ -256,3 +256,14 @@ def test_nothing_is_left_behind(show: Open) -> None:
     shown = show(MessageLab())
     assert shown.leave() == 0
     assert shown.page.get_by_role("region").count() == 0
+
+
+def test_the_list_says_that_there_is_more_below(show: Open) -> None:
+    shown = show(MessageLab(era="legacy"))
+    more = shown.page.get_by_text("▾ more below")
+    expect(more).to_be_visible()
+    offered = shown.page.get_by_role("group", name="What the protocol allows next")
+    offered.evaluate("one => one.scrollTo(0, one.scrollHeight)")
+    expect(more).to_be_hidden()
+    offered.evaluate("one => one.scrollTo(0, 0)")
+    expect(more).to_be_visible()

@@ -13,6 +13,7 @@ from mcpsim import Server
 from mcpsim.widgets.message_lab import MAX_ENTRIES, MAX_TEXT, MessageLab
 from mcpsim.widgets.message_lab_desk import lab_desk
 from mcpsim.widgets.message_lab_samples import sample
+from mcpsim.widgets.message_lab_templates import BROKEN, LEGACY_GROUP, MODERN_GROUP
 from mcpsim.widgets.message_lab_view import read_headers
 
 
@@ -65,6 +66,18 @@ def test_a_session_moves() -> None:
     undeclared = template(lab, "legacy logging/setLevel")
     assert (undeclared.allowed, undeclared.level) == (False, "MUST")
     assert {one.era for one in lab.templates} <= {"legacy", ""}
+
+
+def test_what_is_allowed_comes_first() -> None:
+    lab = MessageLab(era="legacy")
+    in_session = [one.allowed for one in lab.templates if one.group == LEGACY_GROUP]
+    assert in_session == sorted(in_session, reverse=True)
+    assert not in_session[-1]
+    # Of a server without sessions nothing legacy is allowed: what is comes first, what is broken last.
+    groups = list(dict.fromkeys(one.group for one in MessageLab(Server("new", era="modern")).templates))
+    assert groups == [MODERN_GROUP, LEGACY_GROUP, BROKEN]
+    groups = list(dict.fromkeys(one.group for one in MessageLab(Server("old", era="legacy")).templates))
+    assert groups == [LEGACY_GROUP, MODERN_GROUP, BROKEN]
 
 
 def test_what_the_last_answer_suggests() -> None:

@@ -132,7 +132,9 @@ class CacheView extends ActingView {
     fresh.style.width = `${(((bar.stale_us - bar.start_us) / width) * 100).toFixed(3)}%`;
     const why = bar.why_stale ? `, then ${bar.why_stale}` : `, until ${bar.fresh_until}`;
     const content = bar.content ? ` (${bar.content})` : "";
-    const label = html("span", { class: "mcpsim-cache-label" }, `${bar.scope}${content}${bar.goes_on ? ` → ${bar.fresh_until}` : ""}`);
+    // What tells one entry from the next comes first: in a short bar the rest has no room.
+    const names = [bar.content, bar.scope].filter(Boolean).join(", ");
+    const label = html("span", { class: "mcpsim-cache-label" }, `${names}${bar.goes_on ? ` → ${bar.fresh_until}` : ""}`);
     const node = html("span", { class: `mcpsim-cache-bar mcpsim-cache-stale${bar.kept ? "" : " mcpsim-cache-may"}`, title: `${bar.words}${why}${content}`, "aria-hidden": "true" }, fresh, label);
     node.style.width = this.place(width);
     return this.at(node, bar.start_us);
@@ -176,7 +178,7 @@ class CacheView extends ActingView {
         if (bar) kept.push(this.kept(lane, row, bar, now));
       }
     }
-    this.now.replaceChildren(...(kept.length || !now ? kept : [html("li", {}, "No cache holds anything.")]));
+    this.now.replaceChildren(...(kept.length ? kept : [html("li", { class: "mcpsim-acting-quiet" }, now ? "No cache holds anything." : "At the beginning no cache holds anything.")]));
   }
 
   kept(lane, row, bar, now) {

@@ -246,7 +246,10 @@ class FormView extends ActingView {
   }
 
   showFaults(input, faults) {
-    input.fault.textContent = faults.join(" ");
+    // A sentence about this field, and not about nothing: "must be 3 or less." goes on from its name.
+    const name = () => html("bdi", {}, input.field.label);
+    const told = faults.map((fault) => html("span", {}, "“", name(), /^(is|must) /.test(fault) ? "” " : "”: ", fault));
+    input.fault.replaceChildren(...apart(...told));
     const target = input.field.kind === "choices" ? input.control.parentNode : input.control;
     if (target) target.classList.toggle("mcpsim-form-wrong", faults.length > 0);
     if (input.field.kind !== "choices") input.control.setAttribute("aria-invalid", String(faults.length > 0));

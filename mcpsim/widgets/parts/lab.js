@@ -116,12 +116,28 @@ class MessageLabView extends ActingView {
       "aria-label": "What the protocol allows next",
       tabindex: "0",
     });
+    this.more = html("div", { class: "mcpsim-lab-more", "aria-hidden": "true" }, "▾ more below");
+    this.list.addEventListener("scroll", () => this.showMore(), { passive: true });
+    this.sizes = new ResizeObserver(() => this.showMore());
+    this.sizes.observe(this.list);
     return html(
       "div",
       { class: "mcpsim-lab-templates" },
       html("div", { class: "mcpsim-lab-heading" }, html("h4", {}, "What the protocol allows next"), this.field("Show", this.eras)),
       this.list,
+      this.more,
     );
+  }
+
+  // Not every system shows a bar where something scrolls.
+  showMore() {
+    const { scrollTop, clientHeight, scrollHeight } = this.list;
+    this.more.classList.toggle("mcpsim-lab-more-none", scrollTop + clientHeight > scrollHeight - 8);
+  }
+
+  remove() {
+    this.sizes.disconnect();
+    super.remove();
   }
 
   showTemplates(templates) {
@@ -133,35 +149,62 @@ class MessageLabView extends ActingView {
     const groups = new Map();
     for (const one of templates) {
       if (!groups.has(one.group)) groups.set(one.group, []);
-      groups.get(one.group).push(this.template(one));
+      groups.get(one.group).push(one);
     }
-    const parts = [...groups].flatMap(([name, items]) => [html("h5", {}, name), html("ul", {}, ...items)]);
+    const parts = [...groups].flatMap(([name, items]) => [html("h5", {}, name), html("ul", {}, ...this.items(items))]);
     this.list.replaceChildren(...parts);
     this.list.scrollTop = scrolled;
+    this.showMore();
     if (focused === null) return;
     const again = [...this.list.querySelectorAll("button")].find((each) => each.dataset.key === focused);
     (again || this.list).focus({ preventScroll: true });
   }
 
-  template(one) {
-    const broken = one.group === LAB_BROKEN;
-    const blocked = !one.allowed && !broken;
+  // What is not allowed now, for the same reason, stands together below that reason.
+  items(templates) {
+    const blocked = (one) => !one.allowed && one.group !== LAB_BROKEN;
+    const reasons = new Map();
+    for (const one of templates.filter(blocked)) reasons.set(one.reason, [...(reasons.get(one.reason) || []), one]);
+    return [...templates.filter((one) => !blocked(one)).map((one) => this.template(one)), ...[...reasons.values()].map((ones) => this.refused(ones))];
+  }
+
+  newId() {
     this.labels = (this.labels || 0) + 1;
-    const id = `${this.id}-t${this.labels}`;
+    return `${this.id}-t${this.labels}`;
+  }
+
+  refused(ones) {
+    const id = this.newId();
+    const pairs = ones.map((one) => {
+      const button = this.button(one.label, () => this.take(one), { "data-key": one.key, "aria-describedby": id });
+      this.usable(button, false);
+      const anyway = this.button("Take it anyway", () => this.take(one), { "data-key": `${one.key} anyway` });
+      anyway.setAttribute("aria-label", `Take it anyway: ${one.label}`);
+      return html("span", { class: "mcpsim-lab-pair" }, button, anyway);
+    });
+    const why = this.reason(ones[0], id);
+    why.prepend(html("b", {}, "Not now: "));
+    return html("li", { class: "mcpsim-lab-told" }, why, ...pairs);
+  }
+
+  reason(one, id) {
+    const level = one.level ? html("span", { class: `mcpsim-lab-level mcpsim-lab-${one.level}` }, one.level) : null;
+    const link = one.url ? specLink(one.url, { full: false }) : null;
+    const parts = [level, level ? " " : null, ...prose(one.reason), link ? " " : null, link];
+    return html("p", { id }, ...parts.filter(Boolean));
+  }
+
+  template(one) {
+    const id = this.newId();
     const button = this.button(one.label, () => this.take(one), { "data-key": one.key });
-    this.usable(button, !blocked);
+    this.usable(button, true);
     if (!one.reason) {
       const hint = one.hint && this.isNews(one) ? html("p", { id }, ...prose(one.hint)) : null;
       if (hint) button.setAttribute("aria-describedby", id);
       return html("li", { class: hint ? "mcpsim-lab-told" : "" }, button, hint);
     }
     button.setAttribute("aria-describedby", id);
-    const anyway = blocked ? this.button("Take it anyway", () => this.take(one), { "data-key": `${one.key} anyway` }) : null;
-    if (anyway) anyway.setAttribute("aria-label", `Take it anyway: ${one.label}`);
-    const level = one.level ? html("span", { class: `mcpsim-lab-level mcpsim-lab-${one.level}` }, one.level) : null;
-    const link = one.url ? specLink(one.url, { full: false }) : null;
-    const parts = [level, level ? " " : null, ...prose(one.reason), link ? " " : null, link];
-    return html("li", { class: "mcpsim-lab-told" }, button, anyway, html("p", { id }, ...parts.filter(Boolean)));
+    return html("li", { class: "mcpsim-lab-told" }, button, this.reason(one, id));
   }
 
   isNews(one) {

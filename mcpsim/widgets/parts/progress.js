@@ -21,6 +21,7 @@ class ProgressView extends ActingView {
     this.about = html("span", { class: "mcpsim-acting-quiet" });
     this.calls = html("ul", { class: "mcpsim-progress-calls" });
     this.list = html("ol", { class: "mcpsim-progress-moments" });
+    this.none = html("p", { class: "mcpsim-acting-quiet" }, "What happens is listed here, step by step.");
     this.root.append(
       this.head(this.about),
       html("div", { class: "mcpsim-acting-tools" },
@@ -31,7 +32,7 @@ class ProgressView extends ActingView {
       this.calls,
       this.status,
       this.busy,
-      html("div", { class: "mcpsim-progress-told mcpsim-acting-scroll", role: "group", "aria-label": "What happened so far", tabindex: "0" }, this.list),
+      html("div", { class: "mcpsim-progress-told mcpsim-acting-scroll", role: "group", "aria-label": "What happened so far", tabindex: "0" }, this.list, this.none),
       html("p", { class: "mcpsim-acting-notes" }, ...prose(this.shown.rules), ...this.shown.urls.flatMap((url) => [" ", specLink(url, { full: true })])),
     );
     this.rows = [];
@@ -147,6 +148,7 @@ class ProgressView extends ActingView {
     for (const one of shown.slice(this.list.children.length)) {
       this.list.append(html("li", { dir: "auto" }, html("span", { class: "mcpsim-acting-quiet" }, `${one.at} ${one.call} `), ...prose(one.text)));
     }
+    this.none.hidden = moment > 0;
     const box = this.list.parentNode;
     box.scrollTop = box.scrollHeight;
     this.usable(this.step, moment < this.last);
@@ -171,7 +173,7 @@ class ProgressView extends ActingView {
     this.attribute(row.bar, "aria-valuenow", whole ? progress : null);
     this.attribute(row.bar, "aria-valuemax", whole ? Math.max(total, progress) : null);
     const value = known ? known.value : "not sent yet";
-    const message = known ? [known.message, known.flight ? "" : known.outcome].filter(Boolean).join(" → ") : "";
+    const message = !known ? "The first step sends it." : [known.message, known.flight ? "" : known.outcome].filter(Boolean).join(" → ");
     row.bar.setAttribute("aria-valuetext", [value, message].filter(Boolean).join(". "));
     row.value.textContent = value;
     row.message.textContent = message;
