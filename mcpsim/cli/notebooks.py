@@ -47,6 +47,8 @@ def _run(options: argparse.Namespace) -> int:
     find: Callable[[list[Path], Source], Iterator[Work]] = _made if options.exercises else _stored
     exit_code = 0
     for path, notebook in find(options.paths, find_source()):
+        if notebook is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
         try:
             result = refresh(path, notebook)
         except NotebookProblem as error:

@@ -7,7 +7,12 @@ there is no file system to speak of, as in a browser.
 from __future__ import annotations
 
 from mcpsim.workbook.copying import MANIFEST, Copied, Outcome, copy_workbook
-from mcpsim.workbook.exercise_notebooks import exercise_notebooks, learners_notebook, solutions_notebook
+from mcpsim.workbook.exercise_notebooks import (
+    exercise_notebooks,
+    learners_notebook,
+    solutions_notebook,
+    source_notebook,
+)
 from mcpsim.workbook.folders import FIRST_LESSON, Source, WorkbookError, find_source
 from mcpsim.workbook.lab import open_lab, require_lab
 from mcpsim.workbook.normal_form import NotebookProblem, normal_form, problems
@@ -35,5 +40,6 @@ __all__ = [
     "refresh",
     "require_lab",
     "solutions_notebook",
+    "source_notebook",
     "trust",
 ]

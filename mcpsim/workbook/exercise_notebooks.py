@@ -1,7 +1,10 @@
-"""Make the notebooks of a set of exercises: the learner's, and the one with the solutions.
+"""Make the notebooks of a set of exercises: nbgrader's source, the learner's, and the solutions.
 
 Nobody writes these notebooks by hand. All that they say stands in the set, where the checks are, so that a
 task, its starter and its check cannot come apart.
+
+The source is what a teacher who uses nbgrader starts from: its cells hold the solutions and the hidden tests,
+between marks. The learner's notebook is the source without what is between the marks.
 """
 
 from __future__ import annotations
@@ -23,6 +26,21 @@ does and not at how it is written, so there is more than one right answer.
 the end.
 - You cannot break anything. A mistake in your code is shown as a sentence, and a loop without an end is \
 ended after some seconds."""
+
+# nbgrader's own words; see "Autograder tests" and "Hidden tests" in its documentation.
+BEGIN_SOLUTION: Final = "### BEGIN SOLUTION"
+END_SOLUTION: Final = "### END SOLUTION"
+BEGIN_HIDDEN: Final = "### BEGIN HIDDEN TESTS"
+END_HIDDEN: Final = "### END HIDDEN TESTS"
+NBGRADER_SCHEMA: Final = 3
+
+# nbgrader takes a number that a cell gives as the points. The set is a fresh one: `ex` is the learner's.
+_HIDDEN: Final = """\
+from mcpsim.course import exercises
+
+graded = exercises.{set}().{exercise}.grade({answer})
+print(graded)
+graded.points"""
 
 Cell = dict[str, Any]
 
@@ -47,13 +65,14 @@ def exercise_notebooks(lessons: Iterable[str] = ()) -> dict[PurePosixPath, dict[
     folder = PurePosixPath("exercises")
     made: dict[PurePosixPath, dict[str, Any]] = {}
     for lesson in wanted:
+        made[folder / "nbgrader" / "source" / lesson / f"{lesson}.ipynb"] = source_notebook(makers[lesson])
         made[folder / f"{lesson}.ipynb"] = learners_notebook(makers[lesson])
         made[folder / "solutions" / f"{lesson}.ipynb"] = solutions_notebook(makers[lesson])
     return made
 
 
-def learners_notebook(make: Maker) -> dict[str, Any]:
-    """The notebook in which a learner works: tasks, starters, checks, hints.
+def source_notebook(make: Maker) -> dict[str, Any]:
+    """The notebook from which nbgrader makes an assignment.
 
     Args:
         make: the function that makes the set, one of `mcpsim.course.exercises.SETS`.
@@ -65,7 +84,7 @@ def learners_notebook(make: Maker) -> dict[str, Any]:
     notebook = make().notebook
     cells = [_learners_title(notebook), _setup(make, notebook)]
     for number, exercise in enumerate(exercises, 1):
-        cells += _exercise_cells(number, exercise)
+        cells += _exercise_cells(make, number, exercise)
     cells += [
         _markdown("how-far", "## How far am I?"),
         _code("how-far-card", "ex"),
@@ -80,11 +99,41 @@ def learners_notebook(make: Maker) -> dict[str, Any]:
     return _notebook(cells)
 
 
+def learners_notebook(make: Maker) -> dict[str, Any]:
+    """The notebook in which a learner works: the source without solutions and hidden tests.
+
+    nbgrader knows its cells too, so a learner can hand in this one.
+
+    Args:
+        make: as for `source_notebook`.
+
+    Returns:
+        A notebook of format 4 without outputs.
+    """
+    source = source_notebook(make)
+    cells = [cell | {"source": without_marked(cell["source"])} for cell in source["cells"]]
+    return source | {"cells": cells}
+
+
+def without_marked(source: str) -> str:
+    """The text of a cell without the parts between nbgrader's marks, and without the marks."""
+    kept: list[str] = []
+    within = False
+    for line in source.split("\n"):
+        if line in (BEGIN_SOLUTION, BEGIN_HIDDEN):
+            within = True
+        elif line in (END_SOLUTION, END_HIDDEN):
+            within = False
+        elif not within:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def solutions_notebook(make: Maker) -> dict[str, Any]:
     """The notebook with one right answer to each exercise.
 
     Args:
-        make: as for `learners_notebook`.
+        make: as for `source_notebook`.
 
     Returns:
         A notebook of format 4 without outputs.
@@ -107,7 +156,7 @@ def solutions_notebook(make: Maker) -> dict[str, Any]:
             cells.append(_code(f"{task.name}-solution{f'-{part}' if part > 1 else ''}", piece))
         if task.play:
             cells.append(_code(f"{task.name}-play", task.play))
-        cells.append(_check(exercise))
+        cells.append(_code(f"{task.name}-check", _check(exercise), "check"))
     cells += [_markdown("how-far", "## All of them"), _code("how-far-card", "ex")]
     return _notebook(cells)
 
@@ -127,25 +176,51 @@ def _setup(make: Maker, notebook: Notebook) -> Cell:
     return _code("setup", "\n".join((*notebook.imports, "", f"ex = exercises.{make.__name__}()", "ex")))
 
 
-def _exercise_cells(number: int, exercise: Exercise) -> Iterator[Cell]:
+def _exercise_cells(make: Maker, number: int, exercise: Exercise) -> Iterator[Cell]:
     task, name = exercise.task, exercise.task.name
     yield _markdown(f"{name}-task", f"## {number}. {task.title}\n\n{task.text}\n\n{task.reading}")
     if task.show:
         yield _code(f"{name}-show", task.show)
-    yield _code(f"{name}-starter", task.starter, "starter")
+    solution = "\n\n\n".join(task.solution)
+    yield _graded(
+        _code(
+            f"{name}-starter",
+            "\n".join((task.starter, BEGIN_SOLUTION, solution, END_SOLUTION)),
+            "starter",
+        ),
+        solution=True,
+    )
     if task.play:
         lines = ("To play your story and look at its messages, remove the # below.", *task.play.splitlines())
         yield _code(f"{name}-play", _commented(*lines), "play")
-    yield _check(exercise)
+    hidden = _HIDDEN.format(set=make.__name__, exercise=name, answer=task.answer)
+    yield _graded(
+        _code(f"{name}-check", "\n".join((_check(exercise), BEGIN_HIDDEN, hidden, END_HIDDEN)), "check"),
+        points=task.points,
+    )
     hint = _commented(
         "For a hint, remove the # below. Run the cell again for the next hint.", f"ex.{name}.hint()"
     )
     yield _code(f"{name}-hint", hint, "hint")
 
 
-def _check(exercise: Exercise) -> Cell:
-    name = exercise.task.name
-    return _code(f"{name}-check", f"ex.{name}.check({exercise.task.answer})", "check")
+def _check(exercise: Exercise) -> str:
+    return f"ex.{exercise.task.name}.check({exercise.task.answer})"
+
+
+def _graded(cell: Cell, *, solution: bool = False, points: int = 0) -> Cell:
+    """The cell with what nbgrader wants to know: an answer, or a check that gives points."""
+    known: dict[str, Any] = {
+        "grade": not solution,
+        "grade_id": cell["id"],
+        "locked": not solution,
+        "schema_version": NBGRADER_SCHEMA,
+        "solution": solution,
+        "task": False,
+    }
+    if not solution:
+        known["points"] = points
+    return cell | {"metadata": cell["metadata"] | {"nbgrader": known}}
 
 
 def _names(exercises: tuple[Exercise, ...]) -> Iterator[str]:

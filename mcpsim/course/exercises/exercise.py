@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mcpsim.course.exercises.card import Card, Part
+from mcpsim.course.exercises.grading import Grade, grade
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
@@ -119,6 +120,15 @@ class Exercise:
         except NotYet as found:
             return Verdict(title, Outcome.NOT_YET, found.seen, found.rule, found.look, found.recording)
         return Verdict(title, Outcome.PASSED, passed.seen, passed.rule)
+
+    def grade(self, answer: Any = ...) -> Grade:
+        """Check an answer and give points for it, for a class in which points count.
+
+        The points are whole: all of `task.points` where the check passes; a part where the answer is a table
+        and some of its rows are right; otherwise 0. What is shown of the set does not change.
+        """
+        task = self._task
+        return grade(self._verdict, answer, worth=task.points, solution=task.solution, name=task.answer)
 
     def hint(self) -> Card:
         """The next hint; after the last one, that one again."""

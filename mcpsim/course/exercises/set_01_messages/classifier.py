@@ -129,4 +129,5 @@ def shape_of(obj):
         ("messages", "basic/index#messages"),
         ("encoding", "basic/transports/index#messages"),
     ),
+    points=20,
 )
