@@ -4,6 +4,7 @@ from mcpsim.course.archive import recorded
 from mcpsim.course.benches import bench
 from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
+from mcpsim.course.model import ScriptedModel, ToolUse
 from mcpsim.course.reference import error_index, method_index
 from mcpsim.course.servers import (
     basket_shop,
@@ -25,7 +26,9 @@ __all__ = [
     "STORIES",
     "Headers",
     "Lesson",
+    "ScriptedModel",
     "Story",
+    "ToolUse",
     "basket_shop",
     "bench",
     "error_index",

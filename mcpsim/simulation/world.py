@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from anyio.abc import TaskGroup
 
@@ -245,9 +245,7 @@ class Host:
             ValueError: it is no client of this story.
             NegotiationFailed, RequestTimeout, ConnectionClosed: the connection cannot be opened.
         """
-        lane = next((lane for lane, one in self._clients.items() if one is client), None)
-        if lane is None:
-            raise ValueError("host.start_again takes one of the clients that the story was given.")
+        lane = self._lane_of(client, "start_again")
         again = client.fresh()
         wire, scribe = self._world.wire(lane, again)
         again.server_is_modern = client.server_is_modern
@@ -255,6 +253,30 @@ class Host:
             if self._connect:
                 await again.connect()
             yield again
+
+    def note(self, client: Client, text: str) -> None:
+        """Write down what happens in the host beside the wire: what the user wants, what the model decides.
+
+        It stands in the recording as a remark of the client, which is a part of the host. Nothing is sent.
+
+        Args:
+            client: one of the story's clients.
+            text: one sentence.
+
+        Raises:
+            TypeError: the text is none.
+            ValueError: it is no client of this story.
+        """
+        written: Any = text
+        if not isinstance(written, str):
+            raise TypeError(f"host.note takes a client and a text, not {written!r}.")
+        self._world.wiring.recorder.note(self._lane_of(client, "note"), written)
+
+    def _lane_of(self, client: Client, asked: str) -> str:
+        for lane, one in self._clients.items():
+            if one is client:
+                return lane
+        raise ValueError(f"host.{asked} takes one of the clients that the story was given.")
 
 
 def principal_of(headers: Headers) -> str:

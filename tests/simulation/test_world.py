@@ -314,3 +314,33 @@ def test_replicas_share_the_key_of_the_request_state() -> None:
     )
     assert run.value == "decline"
     assert {frame.receiver for frame in run.recording.frames} >= {"server-1", "server-2"}
+
+
+def test_the_host_writes_down_what_no_message_tells() -> None:
+    async def story(ada: Client, ben: Client, *, host: Any) -> None:
+        host.note(ada, "The user wants to know who this is.")
+        await ben.call_tool("whoami")
+        host.note(ben, "The model has read the answer.")
+
+    run = simulate_checked(story, server=desk(), client={"ada": Client(), "ben": Client()})
+    notes = [(event.party, event.detail["text"]) for event in run.recording.events if event.kind == "note"]
+    assert notes == [
+        ("ada", "The user wants to know who this is."),
+        ("ben", "The model has read the answer."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("who_notes", "text", "error"),
+    [
+        (lambda client: Client(), "Something", ValueError("host.note takes one of the clients")),
+        (lambda client: client, None, TypeError("host.note takes a client and a text, not None.")),
+    ],
+)
+def test_a_note_is_a_text_of_a_client_of_the_story(who_notes: Any, text: Any, error: Exception) -> None:
+    async def story(client: Client, *, host: Any) -> None:
+        host.note(who_notes(client), text)
+
+    run = simulate(story, server=desk(), check=False)
+    assert type(run.error) is type(error)
+    assert str(run.error).startswith(str(error))
