@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from mcpsim.course.exercises.exercise import Exercise, ExerciseSet, Task
+from mcpsim.course.exercises.grading import Grade
 from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_01_messages import MessageExercises
@@ -23,12 +24,14 @@ from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
+from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
     "SETS",
     "Exercise",
     "ExerciseSet",
+    "Grade",
     "Maker",
     "Notebook",
     "Outcome",
@@ -38,6 +41,7 @@ __all__ = [
     "messages",
     "pagination",
     "progress",
+    "rounds",
     "stateless",
 ]
 
@@ -87,6 +91,15 @@ def progress(*, patience_s: float = PATIENCE_S) -> ProgressExercises:
     return ProgressExercises(patience_s)
 
 
+def rounds(*, patience_s: float = PATIENCE_S) -> RoundExercises:
+    """The exercises of lesson 10, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return RoundExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -103,4 +116,5 @@ SETS: Final[tuple[Maker, ...]] = (
     stateless,
     pagination,
     progress,
+    rounds,
 )
