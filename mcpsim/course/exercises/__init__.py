@@ -24,6 +24,7 @@ from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
+from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
@@ -37,6 +38,7 @@ __all__ = [
     "Outcome",
     "Task",
     "Verdict",
+    "cancellation",
     "layers",
     "messages",
     "pagination",
@@ -100,6 +102,15 @@ def rounds(*, patience_s: float = PATIENCE_S) -> RoundExercises:
     return RoundExercises(patience_s)
 
 
+def cancellation(*, patience_s: float = PATIENCE_S) -> CancellationExercises:
+    """The exercises of lesson 09, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return CancellationExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -116,5 +127,6 @@ SETS: Final[tuple[Maker, ...]] = (
     stateless,
     pagination,
     progress,
+    cancellation,
     rounds,
 )

@@ -1,0 +1,190 @@
+"""Exercise: what a client or a server sends to take a request back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcpsim.course.exercises.exercise import Passed, Task
+from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.verdict import Rule
+from mcpsim.eras.pages import LEGACY
+
+MODERN_PAGE: Final = "basic/patterns/cancellation"
+LEGACY_PAGE: Final = "basic/utilities/cancellation"
+
+WORDS: Final[Mapping[str, str]] = {
+    "notification": "send `notifications/cancelled` with the id of the request",
+    "close": "close the response stream of the request, and send nothing",
+    "tasks/cancel": "send the request `tasks/cancel`",
+    "nothing": "send no cancellation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Somebody wants a request back, or cannot have it back."""
+
+    text: str
+    word: str
+    seen: str
+    rule: Rule
+
+
+SITUATIONS: Final[Mapping[str, Situation]] = {
+    "A": Situation(
+        "modern, stdio: the user presses Stop during a `tools/call`",
+        "notification",
+        "All messages share one pipe, so there is no stream to close.",
+        Rule(
+            "stdio: the client MUST send `notifications/cancelled` with the id of the request.",
+            f"{MODERN_PAGE}#transport-specific-cancellation",
+        ),
+    ),
+    "B": Situation(
+        "modern, Streamable HTTP: the user presses Stop during a `tools/call`",
+        "close",
+        "Each request has a response stream of its own.",
+        Rule(
+            "Streamable HTTP: closing the response stream is the signal. No message is required or expected.",
+            f"{MODERN_PAGE}#transport-specific-cancellation",
+        ),
+    ),
+    "C": Situation(
+        "legacy, Streamable HTTP: the user presses Stop during a `tools/call`",
+        "notification",
+        "In a session a stream may break and be resumed, so its end says nothing.",
+        Rule(
+            "A disconnection SHOULD NOT be taken for a cancellation. To cancel, the client SHOULD send "
+            "`notifications/cancelled`.",
+            "basic/transports#sending-messages-to-the-server",
+            LEGACY,
+        ),
+    ),
+    "D": Situation(
+        "legacy, stdio: the answer to `initialize` takes too long",
+        "nothing",
+        "One request can never be taken back: the client gives the connection up instead.",
+        Rule(
+            "The `initialize` request MUST NOT be cancelled by clients.",
+            f"{LEGACY_PAGE}#behavior-requirements",
+            LEGACY,
+        ),
+    ),
+    "E": Situation(
+        "legacy (2025-11-25): a `tools/call` was answered with a task, and the task still works",
+        "tasks/cancel",
+        "The request is answered already. What is still at work is the task.",
+        Rule(
+            "For a request with a task, `tasks/cancel` MUST be used in place of `notifications/cancelled`.",
+            f"{LEGACY_PAGE}#behavior-requirements",
+            LEGACY,
+        ),
+    ),
+    "F": Situation(
+        "modern, Streamable HTTP: a client no longer wants to hear of changes (`subscriptions/listen`)",
+        "close",
+        "A subscription is a request that stays open, and it ends like any other.",
+        Rule(
+            "The client ends a subscription by closing the stream (HTTP), or by `notifications/cancelled` "
+            "with the id of `subscriptions/listen` (stdio).",
+            "basic/patterns/subscriptions#cancellation",
+        ),
+    ),
+    "G": Situation(
+        "modern, stdio: the user presses Stop, and the answer came a minute ago",
+        "nothing",
+        "The client knows that the request is not in progress any more.",
+        Rule(
+            "A cancellation MUST only name requests that are believed to be still in progress.",
+            f"{MODERN_PAGE}#behavior-requirements",
+        ),
+    ),
+    "H": Situation(
+        "legacy, stdio: the *server* has sent `elicitation/create`, and does not need the answer any more",
+        "notification",
+        "It is the server's own request, and in a session each side may cancel its own.",
+        Rule(
+            "Either side can cancel. A cancellation MUST only name requests that were sent in the same "
+            "direction.",
+            f"{LEGACY_PAGE}#behavior-requirements",
+            LEGACY,
+        ),
+    ),
+    "I": Situation(
+        "modern, stdio: the *server* is too busy to finish a `tools/call`",
+        "nothing",
+        "It can answer with an error. It cannot take back a request that is not its own.",
+        Rule(
+            "Servers MUST NOT send `notifications/cancelled` for anything but the end of a subscription.",
+            MODERN_PAGE,
+        ),
+    ),
+}
+LETTERS: Final = tuple(SITUATIONS)
+_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in SITUATIONS.items()}
+
+
+def grade(answer: object, learner: Learner) -> Passed:
+    """Compare the signals, letter by letter."""
+    return grade_words(
+        answer,
+        _SPECIMENS,
+        tuple(WORDS),
+        name="signals",
+        look="Four questions: which era, which transport, whose request is it, and is it still in progress?",
+        passed="All nine are right. The transport decides how, and the era and the sender decide whether.",
+    )
+
+
+_SITUATIONS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
+_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
+
+TASK: Final = Task(
+    name="signals",
+    title="How is it cancelled",
+    text=f"""\
+What should be sent to cancel the request in each situation? In H and I it is the server that would like to
+be rid of it.
+
+| | situation |
+|---|---|
+{_SITUATIONS}
+
+| word | meaning |
+|---|---|
+{_WORDS}
+
+(A legacy client over HTTP may close the stream as well. What is asked for is what says that it cancels.)""",
+    answer="signals",
+    starter="""\
+signals = {
+    "A": ..., "B": ..., "C": ...,
+    "D": ..., "E": ..., "F": ...,
+    "G": ..., "H": ..., "I": ...,
+}""",
+    hints=(
+        "Sort them by era first, then by transport. Over which transport and in which era does a stream end "
+        "for good when it is closed?",
+        "Who may cancel: the one who sent the request. What: only what is in progress, and never "
+        "`initialize`.",
+        "Three get the notification, two a closed stream, one the other request, and three nothing.",
+    ),
+    solution=(
+        """\
+signals = {
+    "A": "notification", "B": "close", "C": "notification",
+    "D": "nothing", "E": "tasks/cancel", "F": "close",
+    "G": "nothing", "H": "notification", "I": "nothing",
+}""",
+    ),
+    why="On a shared pipe a message has to say it. Where each request has a stream of its own, the end of "
+    "that stream says it, unless streams can be resumed.",
+    grade=grade,
+    pages=(
+        ("cancellation", f"{MODERN_PAGE}#transport-specific-cancellation"),
+        ("who may cancel", f"{MODERN_PAGE}#behavior-requirements"),
+    ),
+)
