@@ -11,6 +11,8 @@ import mcpsim
 from mcpsim.errors import McpSimError
 
 FOLDERS: Final = ("notebooks", "exercises")
+# What teachers use, and what would give learners the solutions before they ask.
+FOR_TEACHERS: Final = PurePosixPath("exercises/nbgrader")
 FIRST_LESSON: Final = PurePosixPath("notebooks/00_start_here.ipynb")
 
 
@@ -31,14 +33,21 @@ class Source:
     is_checkout: bool
 
     def files(self) -> Iterator[PurePosixPath]:
-        """Every shipped file, relative to `root`, in order. Hidden files and caches are not shipped."""
+        """Every file that a learner gets, relative to `root`, in order.
+
+        Hidden files and caches are not among them, and nothing that is for teachers alone.
+        """
         for folder in FOLDERS:
             found = (
                 PurePosixPath(path.relative_to(self.root).as_posix())
                 for path in (self.root / folder).rglob("*")
                 if path.is_file()
             )
-            yield from sorted(path for path in found if not any(_is_private(part) for part in path.parts))
+            yield from sorted(
+                path
+                for path in found
+                if not any(_is_private(part) for part in path.parts) and FOR_TEACHERS not in path.parents
+            )
 
 
 def find_source(package: Path | None = None) -> Source:

@@ -74,6 +74,12 @@ def test_hidden_files_and_caches_are_not_copied(shelf: Shelf) -> None:
     assert names == [str(LESSON), "notebooks/images/player.png", str(EXERCISE)]
 
 
+def test_what_is_for_teachers_is_not_copied(shelf: Shelf) -> None:
+    _write(shelf.source.root / "exercises/nbgrader/nbgrader_config.py", "")
+    _write(shelf.source.root / "exercises/nbgrader/source/01_messages/01_messages.ipynb", "solutions")
+    assert [row.name for row in copy_workbook(shelf.source, shelf.folder)] == [LESSON, EXERCISE]
+
+
 def test_an_untouched_file_gets_the_new_version(shelf: Shelf) -> None:
     shelf.copy()
     shelf.ship("lesson 2")
