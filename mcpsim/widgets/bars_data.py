@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
-from mcpsim.widgets.bars import Bar, words_of
+from mcpsim.widgets.bars import ASKED, HANDLER, Bar, words_of
 from mcpsim.widgets.layout import Layout
 from mcpsim.widgets.steps import Steps
 from mcpsim.widgets.text import lane_name, one_line
 
 
-def bars_data(bars: tuple[Bar, ...], steps: Steps, even: Layout, scaled: Layout) -> list[dict[str, Any]]:
+def bars_data(bars: Sequence[Bar], steps: Steps, even: Layout, scaled: Layout | None) -> list[dict[str, Any]]:
     """What the player knows of the bars.
+
+    Args:
+        scaled: the heights to scale; without them everything is as in the other way.
 
     Returns:
         One dict a bar: `kind` ("handler", "asked", "stream", "fresh" or "session"), `party` (the lane),
@@ -22,7 +26,17 @@ def bars_data(bars: tuple[Bar, ...], steps: Steps, even: Layout, scaled: Layout)
         [step, height, height to scale, how far from 0 to 1 or None, words].
     """
     times = [step.event.at_us for step in steps.all]
-    return [_bar(bar, steps, times, even, scaled) for bar in bars]
+    return [_bar(bar, steps, times, even, scaled or even) for bar in bars]
+
+
+def deepest(bars: Sequence[Bar]) -> dict[str, dict[str, int]]:
+    """For each lane how many bars are `on` it and `beside` it at most, at the same time."""
+    found: dict[str, dict[str, int]] = {}
+    for bar in bars:
+        deep = found.setdefault(lane_name(bar.party), {"on": 0, "beside": 0})
+        place = "on" if bar.kind in (HANDLER, ASKED) else "beside"
+        deep[place] = max(deep[place], bar.depth + 1)
+    return found
 
 
 def _bar(bar: Bar, steps: Steps, times: list[int], even: Layout, scaled: Layout) -> dict[str, Any]:

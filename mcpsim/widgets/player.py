@@ -6,27 +6,32 @@ from typing import Any, Final, cast
 
 import traitlets
 
-from mcpsim.recording import Recording
+from mcpsim.recording import Recording, events
 from mcpsim.recording.run import Run
 from mcpsim.widgets import scripts
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.branching import Branching
 from mcpsim.widgets.exports import View, answer
 from mcpsim.widgets.still import still_of
-from mcpsim.widgets.view import parted_data
+from mcpsim.widgets.view import FINDINGS, REST, WHOLE, Pieces
 
 #: How many lines of the transcript a stored output holds.
 MAX_LINES: Final = 200
-#: Of how many steps the bodies are sent at once: the browser asks for the others, so that a long recording
-#: opens as fast as a short one.
-BODIES: Final = 500
+#: How many steps the browser gets at most in one answer.
+MOST: Final = 2_000
+
+
+# The events that have a line in a transcript, and those that say what became of a message.
+_LINES: Final = frozenset({events.SENT, events.NOTE, events.CLOSED})
+_ENDS: Final = frozenset({events.DELIVERED, events.DROPPED})
 
 
 class Player(Branching, Picture):
     """Plays a recording: `Player(recording)` as the last line of a cell.
 
-    The recording goes to the browser once; after that only the cursor travels. All views of one player show
-    the same step. In a stored notebook the output also holds a still picture and the transcript, for readers
+    The recording goes to the browser once; after that only the cursor travels. A long one opens with what is
+    looked at first, and the browser asks for the rest of it in pieces. All views of one player show the same
+    step. In a stored notebook the output also holds a still picture and the transcript, for readers
     without a kernel.
 
     Args:
@@ -59,20 +64,23 @@ class Player(Branching, Picture):
         if isinstance(recording, Run):
             self.run, recording = recording, recording.recording
         self._recording = recording
-        super().__init__(data=self._data_of(recording), speed=speed)
+        super().__init__(data=self._data_of(recording, cursor), speed=speed)
         self.cursor = cursor
         self._say_whether_again()
         # A message and no trait: what is exported can be large, and need not stay.
         cast("Any", self).on_msg(self._on_message)
 
-    def _data_of(self, recording: Recording) -> dict[str, Any]:
-        data, self._bodies = parted_data(recording, bodies=BODIES)
-        return data
+    def _data_of(self, recording: Recording, cursor: int | None = None) -> dict[str, Any]:
+        """What the browser gets at once; `self._pieces` has the rest."""
+        self._pieces = Pieces(recording)
+        if self._pieces.count <= WHOLE:
+            return self._pieces.whole()
+        return self._pieces.opening(int(self.cursor if cursor is None else cursor))
 
     def _on_message(self, _: Any, content: object, buffers: object) -> None:
-        wanted = wanted_bodies(content)
-        if wanted is not None:
-            cast("Any", self).send({"bodies": self._bodies.of(*wanted)})
+        piece = piece_of(self._pieces, content)
+        if piece is not None:
+            cast("Any", self).send(piece)
             return
         answered = answer(content, View(self._recording, int(self.cursor), str(self.link)))
         if answered is not None:
@@ -88,13 +96,13 @@ class Player(Branching, Picture):
         cursor = self.cursor
         self._recording = recording
         with self.hold_sync():
-            self.data = self._data_of(recording)
+            self.data = self._data_of(recording, int(cursor))
             self.cursor = cursor
 
     @property
     def steps(self) -> int:
         """The number of steps, which is the last position of the cursor."""
-        return len(self.data["steps"])
+        return self._pieces.count
 
     @traitlets.validate("cursor")
     def _keep_cursor_within(self, proposal: Any) -> int:
@@ -112,31 +120,57 @@ class Player(Branching, Picture):
 
     def still_text(self) -> str:
         """The transcript."""
-        return _bounded(self._recording.transcript())
+        return _transcript(self._recording)
 
     def still_html(self) -> str:
         """The diagram, as it is at no step in particular."""
-        return still_of(self.data)
+        later = self._pieces.count - len(self.data["steps"])
+        return still_of({**self.data, "left_out": self.data["left_out"] + later})
 
 
-def wanted_bodies(content: object) -> tuple[int, int, int] | None:
-    """What a browser asks for: the first step, how many, and how many texts it knows; None where it asks for
-    something else, or in a form of its own."""
-    asked = cast("dict[str, object]", content).get("bodies") if isinstance(content, dict) else None
-    if not isinstance(asked, list):
-        return None
-    match cast("list[object]", asked):
-        case [int() as first, int() as count, int() as texts]:
-            return first, min(count, BODIES), texts
+def piece_of(pieces: Pieces, content: object) -> dict[str, Any] | None:
+    """What goes back to a browser that wants a piece of a long recording.
+
+    Args:
+        content: what it sent: a dict with `wants`, which is "rest", "findings" or "steps"; with the last of
+            them also `first`, `count`, `texts`, `rows` and `bodies`: the arguments of `Pieces.steps_from`.
+
+    Returns:
+        A dict with `piece` (what was wanted) and what is in it; None where it wants something else, or in
+        another form.
+    """
+    match content:
+        case {"wants": "rest"}:
+            return {"piece": REST, **pieces.rest()}
+        case {"wants": "findings"}:
+            return {"piece": FINDINGS, **pieces.findings()}
+        case {
+            "wants": "steps",
+            "first": int() as first,
+            "count": int() as count,
+            "texts": int() as texts,
+            "rows": bool() as rows,
+            "bodies": bool() as bodies,
+        }:
+            few = max(0, min(count, MOST))
+            return {
+                "piece": "steps",
+                **pieces.steps_from(first, few, texts=texts, rows=rows, bodies=bodies),
+            }
         case _:
             return None
 
 
-def _bounded(text: str) -> str:
-    lines = text.split("\n")
+def _transcript(recording: Recording) -> str:
+    """The first lines of the transcript. The rest of a long run is not even looked at."""
+    lines = [index for index, event in enumerate(recording.events) if event.kind in _LINES]
     if len(lines) <= MAX_LINES:
-        return text
-    return "\n".join([*lines[:MAX_LINES], f"… {len(lines) - MAX_LINES:,} more lines"])
+        return recording.transcript()
+    first = recording.events[: lines[MAX_LINES]]
+    begun = {event.frame for event in first if event.kind == events.SENT}
+    ends = (event for event in recording.events[len(first) :] if event.kind in _ENDS and event.frame in begun)
+    text = Recording(recording.header, (*first, *ends)).transcript()
+    return f"{text}\n… {len(lines) - MAX_LINES:,} more lines"
 
 
 def display_bundle(recording: Recording | Run) -> dict[str, Any]:

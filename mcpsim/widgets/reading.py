@@ -145,6 +145,8 @@ class _Reader:
     # A batch answers several requests at once.
     answers: dict[int, list[tuple[Call, str]]] = field(default_factory=dict[int, list[tuple[Call, str]]])
     versions: dict[int, str] = field(default_factory=dict[int, str])
+    # What was agreed on before the frame at hand.
+    version: str = ""
 
     def read(self) -> Conversation:
         frames = {frame.index: frame for frame in self.recording.frames}
@@ -154,8 +156,8 @@ class _Reader:
         for index, event in enumerate(self.recording.events):
             frame = frames.get(index)
             if frame is not None:
-                version = self.versions.get(frame.connection, "")
-                readings[frame.number] = replace(self._frame(frame), version=version)
+                self.version = self.versions.get(frame.connection, "")
+                readings[frame.number] = self._frame(frame)
             elif event.kind == events.DELIVERED and event.frame in self.answers:
                 for call, outcome in self.answers[event.frame]:
                     _end(call, index, outcome)
@@ -168,7 +170,7 @@ class _Reader:
         openings: dict[int, Frame] = {}
         streams: dict[int, int] = {}
         for frame in self.recording.frames:
-            if "method" in (frame.head or {}):
+            if frame.head is not None and "method" in frame.head:
                 openings.setdefault(frame.exchange, frame)
             if frame.exchange and is_event_stream(frame.head):
                 streams.setdefault(frame.exchange, frame.index)
@@ -180,6 +182,8 @@ class _Reader:
         fallback = named if named in (LEGACY, MODERN) else None
         speaks = False
         for frame in self.recording.frames:
+            if speaks and frame.connection in self.eras:
+                continue
             for message in _messages(frame):
                 speaks = speaks or isinstance(message, Request)
                 era = _marked_era(frame, message)
@@ -213,18 +217,23 @@ class _Reader:
             kind = BATCH
         if kind == MALFORMED and frame.sender != getattr(call, "receiver", None):
             call = None
-        return Reading(kind, call.era if call else era, from_server, call)
+        return self._reading(kind, call.era if call else era, from_server, call)
+
+    def _reading(
+        self, kind: str, era: str, from_server: bool, call: Call | None = None, late: bool = False
+    ) -> Reading:
+        return Reading(kind, era, from_server, call, late, self.version)
 
     def _message(self, frame: Frame, message: Request | Notification | Response | ErrorResponse, era: str):
         from_server = self._from_server(frame, message)
         match message:
             case Request():
-                return Reading(REQUEST, era, from_server, self._request(frame, message, era))
+                return self._reading(REQUEST, era, from_server, self._request(frame, message, era))
             case Notification():
                 call = self._related(frame, message)
                 if call is not None and message.method != "notifications/cancelled":
                     era = call.era
-                return Reading(NOTIFICATION, era, from_server, call)
+                return self._reading(NOTIFICATION, era, from_server, call)
             case _:
                 return self._answer(frame, message, era, from_server)
 
@@ -291,13 +300,13 @@ class _Reader:
             call = self.by_exchange.get(frame.exchange)
         kind, outcome = (RESPONSE, ANSWERED) if isinstance(message, Response) else (ERROR, FAILED)
         if call is None:
-            return Reading(kind, era, from_server)
+            return self._reading(kind, era, from_server)
         if isinstance(message, Response) and call.request.method == "initialize":
             self.versions[frame.connection] = str(message.result.get("protocolVersion", ""))
         late = call.outcome != OPEN or call.answers > 0
         call.answers += 1
         self.answers.setdefault(frame.number, []).append((call, outcome))
-        return Reading(kind, call.era, from_server, call, late)
+        return self._reading(kind, call.era, from_server, call, late)
 
     def _from_server(
         self, frame: Frame, message: Request | Notification | Response | ErrorResponse | None
@@ -339,10 +348,10 @@ def _marked_era(frame: Frame, message: Request | Notification | Response | Error
         return LEGACY
     if PROTOCOL_VERSION in meta_of(message.params):
         return MODERN
+    if frame.head is None or "method" not in frame.head or not isinstance(message, Request):
+        return None
     revision = headers_of(frame.head).get(VERSION_HEADER)
-    if revision is not None and isinstance(message, Request) and "method" in (frame.head or {}):
-        return era_of_revision(revision)
-    return None
+    return None if revision is None else era_of_revision(revision)
 
 
 def _key(connection: int, sender: str, receiver: str, id: str | int) -> _Key:

@@ -29,7 +29,7 @@ FEATURES: Final = (
 #: The player: features.js names what is in the files before it.
 PLAYER: Final = (
     *COMMON,
-    "bodies",
+    "pieces",
     "clock",
     "heights",
     "bars",

@@ -6,12 +6,16 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcpsim.recording import Recording
 from mcpsim.widgets import scripts
 from mcpsim.widgets.text import one_line
-from mcpsim.widgets.view import player_data
+from mcpsim.widgets.view import FINDINGS, REST, WHOLE, Pieces
+
+#: How many steps are in a piece of a long recording.
+PIECE: Final = 400
 
 # Inside a script element only "<" can begin something else than text. U+2028 and U+2029 are newlines to
 # some readers of JavaScript, and ">" and "&" cost nothing.
@@ -35,9 +39,16 @@ def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "") ->
         cursor: the step to open at, from 1; 0 is before the first.
         link: its link text without the step, for others to open it on a bench; "" where there is none.
     """
-    data = player_data(recording)
-    start = max(0, min(cursor, len(data["steps"])))
-    values = {"data": data, "cursor": start, "link": link}
+    made = Pieces(recording)
+    start = max(0, min(cursor, made.count))
+    if made.count <= WHOLE:
+        data, pieces = made.whole(), dict[str, Any]()
+    else:
+        pieces = dict(_pieces(made))
+        data = made.opening(start)
+    values = {"data": data, "cursor": start, "link": link, "pieces": PIECE if pieces else 0}
+    # A module waits for the whole page otherwise, and the pieces can be long.
+    wait = " async" if pieces else ""
     script = scripts.script((*scripts.PLAYER, "standalone"))
     style = scripts.style(*scripts.PLAYER_STYLES) + _PAGE_STYLE
     policy = (
@@ -54,7 +65,25 @@ def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "") ->
         # The player shows the title itself.
         f'<main><h1>{title}</h1><div id="mcpsim-player"></div></main>\n'
         f'<script type="application/json" id="mcpsim-data">{json_in_html(values)}'
-        f'</script>\n<script type="module">{script}</script>\n</body>\n</html>\n'
+        f'</script>\n<script type="module"{wait}>{script}</script>\n{_written(pieces)}</body>\n</html>\n'
+    )
+
+
+def _pieces(made: Pieces) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All pieces of a long recording, by what they are called in the page."""
+    for number, first in enumerate(range(1, made.count + 1, PIECE)):
+        yield (
+            str(number),
+            {"piece": "steps", **made.steps_from(first, PIECE, texts=0), "known": 0, "texts": []},
+        )
+    yield REST, {"piece": REST, **made.rest()}
+    yield FINDINGS, {"piece": FINDINGS, **made.findings()}
+
+
+def _written(pieces: Mapping[str, Any]) -> str:
+    return "".join(
+        f'<script type="application/json" id="mcpsim-piece-{name}">{json_in_html(piece)}</script>\n'
+        for name, piece in pieces.items()
     )
 
 

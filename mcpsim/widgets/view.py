@@ -1,52 +1,64 @@
-"""A recording as plain JSON for the player: sent to the browser once, and never again.
+"""A recording as plain JSON for the player.
 
-`player_data` is pure: the same recording gives the same data. Its form is described there.
+`player_data` is pure: the same recording gives the same data. Its form is described there. A long recording
+opens with a part of them, and the rest comes in pieces: see `Pieces`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+import gc
+import json
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final, overload
 
 from mcpsim.audit.rule import MUST
 from mcpsim.eras.pages import SPECIFICATION
-from mcpsim.errors import MalformedMessage
-from mcpsim.messages import Batch, Notification, Request, read_json
-from mcpsim.recording import Frame, Recording, events
-from mcpsim.widgets.bars import bars_of
-from mcpsim.widgets.bars_data import bars_data
-from mcpsim.widgets.comparing import Comparing, comparing
-from mcpsim.widgets.fields import explain
+from mcpsim.messages import Batch
+from mcpsim.recording import Recording
+from mcpsim.widgets.bars import Bar, bars_of
+from mcpsim.widgets.bars_data import bars_data, deepest
+from mcpsim.widgets.comparing import comparing
 from mcpsim.widgets.in_flight import requests_of
-from mcpsim.widgets.labels import kind_of, label_of, short_of
 from mcpsim.widgets.layout import Layout, lay_out
 from mcpsim.widgets.memory import memory_of, nothing_of
 from mcpsim.widgets.narration import Narrator
-from mcpsim.widgets.passing import Passing, passing_of
+from mcpsim.widgets.outline import outline_of
+from mcpsim.widgets.passing import passing_of
 from mcpsim.widgets.prediction import predictions
-from mcpsim.widgets.pretty import Path, meta_blocks, pretty
-from mcpsim.widgets.questions import HOST, USER, Question
-from mcpsim.widgets.raw import event_of, raw_of
-from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, read
+from mcpsim.widgets.questions import HOST, USER
+from mcpsim.widgets.reading import Conversation, read
+from mcpsim.widgets.rows import Placing, Rows
 from mcpsim.widgets.sealed import States, states_of
-from mcpsim.widgets.steps import Step, Steps, steps_of
-from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_line
-from mcpsim.widgets.threads import Place, Thread, threads_of
+from mcpsim.widgets.steps import Steps, steps_of
+from mcpsim.widgets.text import lane_name, one_line
+from mcpsim.widgets.threads import threads_of
 
 MAX_STEPS: Final = 20_000
-#: How many messages the audit looks at without being asked: opening a player must not be a wait.
+#: A recording with at most so many steps is sent to the browser as a whole.
+WHOLE: Final = 500
+#: Of a longer one so many steps come with the picture, from the first and around the cursor. It is more than
+#: a still picture shows.
+FIRST: Final = 64
+#: How many of them stand before the cursor: a step back shall find its message too.
+BEFORE: Final = 24
+#: How many messages the audit looks at without being asked: it must not be a wait.
 MAX_AUDITED: Final = 3_000
 #: How many bytes of them, and how many lines: a message can hold many others, or what looks like them.
 MAX_AUDITED_BYTES: Final = 4_000_000
 MAX_AUDITED_LINES: Final = 30_000
-HANDLERS: Final = frozenset({events.HANDLER_STARTED, events.HANDLER_FINISHED, events.HANDLER_CANCELLED})
+
+#: What comes later, by the names of its pieces.
+REST: Final = "rest"
+FINDINGS: Final = "findings"
 
 
 def player_data(recording: Recording) -> dict[str, Any]:
     """What the player shows, as plain JSON values.
 
-    Of a long recording that takes a while: `parted_data` leaves out what a click asks for.
+    Of a long recording that takes a while: `Pieces` makes what is looked at first.
 
     Returns:
         A dict with these keys; times are whole microseconds, heights are pixels, steps count from 1:
@@ -86,106 +98,304 @@ def player_data(recording: Recording) -> dict[str, Any]:
         `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
         `predictions`: what to ask before each message; see `mcpsim.widgets.prediction.predictions`.
     """
-    return parted_data(recording, bodies=MAX_STEPS)[0]
+    return Pieces(recording).whole()
 
 
-def parted_data(recording: Recording, *, bodies: int) -> tuple[dict[str, Any], Bodies]:
-    """The same, without the bodies of most messages, and where to get those.
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Hold the garbage collector off.
 
-    A step whose body is left out has none of the keys `json`, `fields`, `meta`, `compared` and `raw`.
-
-    Args:
-        recording: what is shown.
-        bodies: of how many steps, from the first, the bodies are in the data.
+    What is made here is kept, and makes no cycles. The collector would go through all of the run again and
+    again meanwhile, and find nothing.
     """
-    steps = steps_of(recording)
-    shown = steps.all[:MAX_STEPS]
-    until = steps.all[MAX_STEPS].index if len(steps.all) > MAX_STEPS else None
-    conversation = read(recording)
-    passing = passing_of(recording, conversation)
-    places = threads_of(recording, conversation, passing)
-    narrator = Narrator(recording, conversation, steps, passing, places)
-    states = states_of(recording, conversation, steps, passing)
-    even, scaled = (
-        lay_out(recording, steps=steps, until=until, to_scale=to_scale) for to_scale in (False, True)
-    )
-    builder = _Builder(
-        recording,
-        steps,
-        conversation,
-        (even, scaled),
-        narrator,
-        places,
-        passing,
-        comparing(recording, conversation, passing, places),
-        states,
-    )
-    rows = [builder.row(step) for step in shown]
-    for row, step in zip(rows[:bodies], shown, strict=False):
-        row.update(builder.body(step))
-    findings = list(_pinned(recording, steps, rows))
-    lanes, beside = lanes_of(recording, steps)
-    data: dict[str, Any] = {
-        "title": one_line(recording.title, 200),
-        "transport": one_line(str(recording.header.get("transport", "")), 40),
-        "source": one_line(str(recording.header.get("source", "")), 40),
-        "eras": sorted({row["era"] for row in rows if row["era"]}),
-        "parties": lanes,
-        "beside": beside,
-        "steps": rows,
-        "texts": builder.texts,
-        "findings": findings,
-        "threads": builder.threads,
-        "requests": list(requests_of(recording, conversation, steps, len(shown))),
-        "memory": memory_of(recording, steps),
-        "nothing": nothing_of(recording, conversation, passing),
-        "states": states.all,
-        "held": [one for one in states.held if one["from"] <= len(shown)],
-        "bars": bars_data(bars_of(recording, steps, conversation, until=until), steps, even, scaled),
-        "waits": _waits(even),
-        "breaks": _waits(scaled),
-        "height": even.height,
-        "scaled_height": scaled.height,
-        "us_per_px": scaled.us_per_px,
-        "left_out": len(steps.all) - len(shown),
-        "predictions": predictions(shown, conversation, broken=_broken(rows, findings)),
-    }
-    return data, Bodies(builder, shown)
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
-@dataclass(frozen=True, slots=True)
-class Bodies:
-    """The bodies of the messages that were left out of the data of a player."""
+class Pieces:
+    """The data of one player: all of them, or what is looked at first and then the rest.
 
-    _builder: _Builder
-    _steps: Sequence[Step]
+    Whatever the order in which the pieces are asked for, together they are what `player_data` gives; only
+    `texts` may stand in another order. Each is made when it is asked for.
 
-    def of(self, first: int, count: int, texts: int) -> dict[str, Any]:
-        """The bodies of some steps, as plain JSON values.
+    Attributes:
+        recording: what is shown.
+        count: how many steps are shown.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        with _uncollected():
+            self._steps: Steps = steps_of(recording)
+        self._shown = self._steps.all[:MAX_STEPS]
+        self._until = self._steps.all[MAX_STEPS].index if len(self._steps.all) > MAX_STEPS else None
+        self.count = len(self._shown)
+
+    # ------------------------------------------------------------------------- what is known of all of it
+
+    @cached_property
+    def _conversation(self) -> Conversation:
+        return read(self.recording)
+
+    @cached_property
+    def _passing(self):
+        return passing_of(self.recording, self._conversation)
+
+    @cached_property
+    def _places(self):
+        return threads_of(self.recording, self._conversation, self._passing)
+
+    @cached_property
+    def _even(self) -> Layout:
+        return lay_out(self.recording, steps=self._steps, until=self._until)
+
+    @cached_property
+    def _scaled(self) -> Layout:
+        return lay_out(self.recording, steps=self._steps, until=self._until, to_scale=True)
+
+    @cached_property
+    def _states(self) -> States:
+        return states_of(self.recording, self._conversation, self._steps, self._passing)
+
+    @cached_property
+    def _bars(self) -> tuple[Bar, ...]:
+        return bars_of(self.recording, self._steps, self._conversation, until=self._until)
+
+    @cached_property
+    def _placing(self) -> Placing:
+        return Placing(self.recording, self._steps, self._shown, self._conversation, self._even, self._places)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        narrator = Narrator(self.recording, self._conversation, self._steps, self._passing, self._places)
+        compared = comparing(self.recording, self._conversation, self._passing, self._places)
+        return Rows(
+            self._steps, self._conversation, self._placing, narrator, self._passing, compared, self._states
+        )
+
+    @cached_property
+    def _lanes(self) -> tuple[list[str], list[str]]:
+        return lanes_of(self.recording, self._steps)
+
+    @cached_property
+    def _eras(self) -> list[str]:
+        conversation = self._conversation
+        found = {
+            conversation.readings[step.frame.number].era
+            if step.frame is not None
+            else conversation.eras.get(step.event.connection, "")
+            for step in self._shown
+        }
+        return sorted(found - {""})
+
+    # ---------------------------------------------------------------------------------------- the data
+
+    def whole(self) -> dict[str, Any]:
+        """What `player_data` gives."""
+        with _uncollected():
+            rows = self._piece(1, self.count, rows=True, bodies=False)
+            for row, step in zip(rows, self._shown, strict=True):
+                row |= self._rows.body(step)
+                row["scaled"], end = self._placing.scaled(step, self._scaled)
+                if "y2" in row:
+                    row["scaled2"] = end
+            found = self._head() | {"steps": rows} | self._rest()
+        audited = self.findings()
+        for step, pins in audited.pop("pins"):
+            rows[step - 1]["pins"] = pins
+        return found | audited
+
+    def opening(self, cursor: int) -> dict[str, Any]:
+        """What is looked at first.
 
         Args:
-            first: the first step, from 1.
-            count: how many steps.
-            texts: how many of the `texts` are known already.
+            cursor: the step that is shown.
 
         Returns:
-            `first`; `bodies`, one dict a step, with the keys of `player_data` that were left out, and {} for
-            a step that is no message; `known`, as `texts` above, and `texts`, those that come after them.
+            As `player_data`, but of `steps` only the first ones, of `bars` and `waits` those beside them, and
+            nothing of what `rest` and `findings` give. What it has beside that:
+            `outline`: JSON text with the columns of `outline_of` for all other steps;
+            `near`: the steps around the cursor, as `steps_from` gives them, or None where they are among the
+            first;
+            `deep`: for each lane, how many bars are on it and beside it at most;
+            `coming`: which of `rest` and `findings` come later.
         """
-        bodies = [self._builder.body(step) for step in self._steps[max(0, first - 1) :][:count]]
-        known = min(max(0, texts), len(self._builder.texts))
+        with _uncollected():
+            # What comes soon after the cursor is looked at as well.
+            last = self.count - FIRST + 1
+            near = max(FIRST + 1, min(cursor - BEFORE, last))
+            firsts = [1, near] if cursor + BEFORE > FIRST < self.count else [1]
+            pieces = [self._piece(each, FIRST, rows=True, bodies=True) for each in firsts]
+            places = (self._placing.placed(step) for step in self._shown[FIRST:])
+            outline = outline_of(places, self._lanes[0])
+            beside = [self._beside(each) for each in firsts]
+            bars = [bar for bar in self._bars if any(_meets(bar, span) for span in beside)]
+            waits = [wait for wait in _waits(self._even) if any(self._sees(span, wait) for span in beside)]
+            return self._head() | {
+                "steps": pieces[0],
+                "outline": json.dumps(outline, separators=(",", ":")),
+                "near": {"first": near, "steps": pieces[1]} if len(pieces) > 1 else None,
+                "findings": [],
+                "bars": bars_data(bars, self._steps, self._even, None),
+                "deep": deepest(self._bars),
+                "waits": waits,
+                "coming": [REST, FINDINGS],
+            }
+
+    def steps_from(
+        self, first: int, count: int, *, texts: int, rows: bool = True, bodies: bool = True
+    ) -> dict[str, Any]:
+        """Some steps.
+
+        Args:
+            first: the first of them, from 1.
+            count: how many.
+            texts: how many of the `texts` are known already.
+            rows: with what they say; bodies: with the bodies of their messages.
+
+        Returns:
+            `first`; `steps`, a dict each, with the keys of `player_data`, but without the heights to scale
+            and `pins`; `known`, as the argument `texts`, and `texts`, those that come after them.
+        """
+        with _uncollected():
+            steps = self._piece(max(1, first), count, rows=rows, bodies=bodies)
+        known = min(max(0, texts), len(self._rows.texts))
+        return {"first": max(1, first), "steps": steps, "known": known, "texts": self._rows.texts[known:]}
+
+    def rest(self) -> dict[str, Any]:
+        """What goes on and is remembered, and the heights to scale.
+
+        Returns:
+            `bars`, `requests`, `memory`, `nothing`, `states`, `held`, `waits`, `breaks`, `scaled_height`,
+            `us_per_px` as `player_data` has them; and `scale`: JSON text with two numbers a step, `scaled`
+            (how far below the step before it) and `scaled2` (how far below `scaled`, or None).
+        """
+        with _uncollected():
+            ends = [self._placing.scaled(step, self._scaled) for step in self._shown]
+            tops = [0, *(y for y, _ in ends)]
+            scale = {
+                "scaled": [low - high for high, low in pairwise(tops)],
+                "scaled2": [None if y2 is None else y2 - y for y, y2 in ends],
+            }
+            return self._rest() | {"scale": json.dumps(scale, separators=(",", ":"))}
+
+    def findings(self) -> dict[str, Any]:
+        """What the audit says.
+
+        Returns:
+            `findings` and `predictions` as `player_data` has them, and `pins`: a list of [step, positions in
+            `findings`].
+        """
+        findings, pins = self._found
+        grave = {number for number, one in enumerate(findings) if one["level"] == MUST}
+        broken = {step for step, numbers in pins.items() if not grave.isdisjoint(numbers)}
+        with _uncollected():
+            asked = predictions(self._shown, self._conversation, broken=broken)
+        return {"findings": findings, "pins": list(pins.items()), "predictions": asked}
+
+    @property
+    def told(self) -> Sequence[dict[str, Any]]:
+        """All steps as `steps_from` gives them, each of them made when it is looked at."""
+        return _Told(self)
+
+    # ------------------------------------------------------------------------------------------ its parts
+
+    def _piece(self, first: int, count: int, *, rows: bool, bodies: bool) -> list[dict[str, Any]]:
+        made = self._rows
+        return [
+            (made.row(step) if rows else {}) | (made.body(step) if bodies else {})
+            for step in self._shown[first - 1 :][:count]
+        ]
+
+    def _head(self) -> dict[str, Any]:
+        recording = self.recording
+        lanes, beside = self._lanes
         return {
-            "first": first,
-            "bodies": bodies,
-            "known": known,
-            "texts": self._builder.texts[known:],
+            "title": one_line(recording.title, 200),
+            "transport": one_line(str(recording.header.get("transport", "")), 40),
+            "source": one_line(str(recording.header.get("source", "")), 40),
+            "eras": self._eras,
+            "parties": lanes,
+            "beside": beside,
+            "texts": self._rows.texts,
+            "threads": self._placing.threads,
+            "height": self._even.height,
+            "left_out": len(self._steps.all) - self.count,
         }
 
+    def _rest(self) -> dict[str, Any]:
+        recording, conversation, states = self.recording, self._conversation, self._states
+        return {
+            "requests": list(requests_of(recording, conversation, self._steps, self.count)),
+            "memory": memory_of(recording, self._steps),
+            "nothing": nothing_of(recording, conversation, self._passing),
+            "states": states.all,
+            "held": [one for one in states.held if one["from"] <= self.count],
+            "bars": bars_data(self._bars, self._steps, self._even, self._scaled),
+            "waits": _waits(self._even),
+            "breaks": _waits(self._scaled),
+            "scaled_height": self._scaled.height,
+            "us_per_px": self._scaled.us_per_px,
+        }
 
-def _broken(rows: list[dict[str, Any]], findings: list[dict[str, Any]]) -> set[int]:
-    """The steps at which the audit found a broken rule."""
-    grave = {number for number, one in enumerate(findings) if one["level"] == MUST}
-    return {row["n"] for row in rows if not grave.isdisjoint(row.get("pins", ()))}
+    @cached_property
+    def _found(self) -> tuple[list[dict[str, Any]], dict[int, list[int]]]:
+        """The findings of the audit, and the positions of those that are pinned to each step."""
+        if _is_much(self.recording):
+            return [], {}
+        report = self.recording.audit()
+        pins: dict[int, list[int]] = {}
+        for number, finding in enumerate(report.findings):
+            step = self._steps.at(report.events[finding.index])
+            if 0 < step <= self.count:
+                pins.setdefault(step, []).append(number)
+        found = [
+            {
+                "level": finding.level,
+                "party": one_line(finding.party, 40),
+                "rule": finding.rule,
+                "message": one_line(finding.message, 600),
+                "hint": one_line(finding.hint, 400),
+                "url": f"{SPECIFICATION}/{finding.spec}",
+            }
+            for finding in report.findings
+        ]
+        return found, pins
+
+    def _beside(self, first: int) -> tuple[int, int]:
+        """The events of a step and of the last one that comes with it."""
+        return self._shown[first - 1].index, self._shown[: first + FIRST][-1].index
+
+    def _sees(self, span: tuple[int, int], wait: dict[str, Any]) -> bool:
+        top, bottom = (self._even.y[index] for index in span)
+        return wait["bottom"] >= top and wait["top"] <= bottom
+
+
+class _Told(Sequence[dict[str, Any]]):
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+
+    def __len__(self) -> int:
+        return self._pieces.count
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        places = range(len(self))[index]
+        if isinstance(places, int):
+            return self._pieces.steps_from(places + 1, 1, texts=0)["steps"][0]
+        return [self[place] for place in places]
+
+
+def _meets(bar: Bar, span: tuple[int, int]) -> bool:
+    return bar.start <= span[1] and (bar.stop is None or bar.stop >= span[0])
 
 
 def _is_much(recording: Recording) -> bool:
@@ -195,25 +405,6 @@ def _is_much(recording: Recording) -> bool:
     lines = sum(frame.data.count(b"\n") for frame in frames)
     held = sum(len(frame.parsed.members) for frame in frames if isinstance(frame.parsed, Batch))
     return lines > MAX_AUDITED_LINES or held > MAX_AUDITED
-
-
-def _pinned(recording: Recording, steps: Steps, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Pin the findings of the audit to the steps where they happen, and give them in order."""
-    if _is_much(recording):
-        return
-    report = recording.audit()
-    for number, finding in enumerate(report.findings):
-        step = steps.at(report.events[finding.index])
-        if 0 < step <= len(rows):
-            rows[step - 1].setdefault("pins", []).append(number)
-        yield {
-            "level": finding.level,
-            "party": one_line(finding.party, 40),
-            "rule": finding.rule,
-            "message": one_line(finding.message, 600),
-            "hint": one_line(finding.hint, 400),
-            "url": f"{SPECIFICATION}/{finding.spec}",
-        }
 
 
 def _waits(layout: Layout) -> list[dict[str, Any]]:
@@ -242,193 +433,3 @@ def lanes_of(recording: Recording, steps: Steps) -> tuple[list[str], list[str]]:
         lanes.append(lane_name(party))
     beside = [lane for by_who in asked.values() for lane in by_who.values()]
     return list(dict.fromkeys(lanes)), sorted(set(beside))
-
-
-class _Builder:
-    def __init__(
-        self,
-        recording: Recording,
-        steps: Steps,
-        conversation: Conversation,
-        layouts: tuple[Layout, Layout],
-        narrator: Narrator,
-        places: Mapping[int, Place],
-        passing: Passing,
-        compared: Comparing,
-        states: States,
-    ) -> None:
-        self._states = states
-        self._passing = passing
-        self._comparing = compared
-        self.threads: list[dict[str, Any]] = []
-        self._places = places
-        self._thread_of: dict[int, int] = {}
-        self.texts: list[list[str]] = []
-        self._even, self._scaled = layouts
-        self._handled = {
-            (call.receiver, call.connection, compact_text(call.request.id)): call
-            for call in conversation.calls
-        }
-        self._positions: dict[tuple[str, str], int] = {}
-        self._steps = steps
-        self._conversation = conversation
-        self._narrator = narrator
-        self._step_of_frame = {step.frame.number: step.number for step in steps.all if step.frame}
-        self._ends = {
-            event.frame: index
-            for index, event in enumerate(recording.events)
-            if event.kind in (events.DELIVERED, events.DROPPED)
-        }
-
-    def row(self, step: Step) -> dict[str, Any]:
-        reading = self._conversation.readings[step.frame.number] if step.frame else None
-        narration = self._narrator.tell(step)
-        label, gist = label_of(step, reading)
-        row: dict[str, Any] = {
-            "n": step.number,
-            "at_us": step.event.at_us,
-            "time": clock(step.event.at_us),
-            "kind": kind_of(step, self._conversation),
-            "label": label,
-            "short": short_of(step, label),
-            "gist": gist,
-            "from": lane_name(step.event.party),
-            "to": lane_name(step.event.peer) if step.frame else "",
-            "y": self._even.y[step.index],
-            "scaled": self._scaled.y[step.index],
-            "what": narration.what,
-            "rule": self._text(narration.rule, narration.url) if narration.rule else -1,
-            "era": reading.era if reading else self._conversation.eras.get(step.event.connection, ""),
-        }
-        call = reading.call if reading else self._call_of(step)
-        row["thread"], row["part"] = self._place(call)
-        row["family"] = self._family(call)
-        if step.question is not None:
-            row.update(_asked(step, step.question, row))
-        if step.frame is not None and reading is not None:
-            row.update(self._frame(step.frame, reading))
-        return row
-
-    def _frame(self, frame: Frame, reading: Reading) -> dict[str, Any]:
-        end = self._ends.get(frame.number)
-        delivered = end is not None and frame.fate == "delivered"
-        call = reading.call
-        return {
-            "frame": frame.number,
-            "exchange": frame.exchange,
-            "y2": self._even.y.get(end) if end is not None else None,
-            "scaled2": self._scaled.y.get(end) if end is not None else None,
-            "fate": frame.fate,
-            "took": "" if frame.arrived_us is None else duration(frame.arrived_us - frame.sent_us),
-            "arrives": self._steps.at(end) if delivered and end is not None else None,
-            "copy_of": self._step_of_frame.get(frame.copy_of, 0),
-            "about": self._about(call, frame),
-            "changed": frame.arrived_data != frame.data,
-            "state": self._states.of_frame.get(frame.number, -1),
-        }
-
-    def body(self, step: Step) -> dict[str, Any]:
-        """What of a row only the pane of its message shows; {} where it is no message."""
-        if step.frame is None:
-            return {}
-        frame, reading = step.frame, self._conversation.readings[step.frame.number]
-        text, fields, lines, meta = self._body(frame, reading)
-        return {
-            "json": text,
-            "fields": fields,
-            "meta": meta,
-            "compared": self._comparing.rows(frame, lines, self._step_of_frame),
-            "raw": [[block.title, block.text] for block in raw_of(frame)],
-        }
-
-    def _place(self, call: Call | None) -> tuple[int, int]:
-        place = self._places.get(call.frame) if call is not None else None
-        if place is None:
-            return -1, 0
-        number = self._thread_of.setdefault(place.thread.call.frame, len(self.threads))
-        if number == len(self.threads):
-            self.threads.append(_thread(place.thread))
-        return number, place.part
-
-    def _call_of(self, step: Step) -> Call | None:
-        """The request that a step without a frame is about."""
-        if step.question is not None:
-            return self._conversation.readings[step.question.frame].call
-        closed = self._conversation.closings.get(step.index)
-        handled = (step.event.party, step.event.connection, _text_of_id(step.event.detail))
-        return closed or (self._handled.get(handled) if step.event.kind in HANDLERS else None)
-
-    def _family(self, call: Call | None) -> int:
-        """The step of the request that all this is about, before any gateway passed it on."""
-        if call is None:
-            return 0
-        return self._step_of_frame.get(self._passing.origins.get(call.frame, call.frame), 0)
-
-    def _about(self, call: Call | None, frame: Frame) -> int:
-        if call is None or call.frame == frame.number:
-            return 0
-        return self._step_of_frame.get(call.frame, 0)
-
-    def _body(
-        self, frame: Frame, reading: Reading
-    ) -> tuple[str | None, list[list[Any]], Mapping[Path, int], list[list[int]]]:
-        headers = headers_of(frame.head)
-        value, lines, text, meta = None, dict[Path, int](), None, list[list[int]]()
-        if frame.body.strip() and not frame.channel:
-            try:
-                value = read_json(frame.body)
-            except MalformedMessage:
-                pass
-            else:
-                shown = pretty(value)
-                lines, text = shown.lines, shown.text
-                meta = [list(block) for block in meta_blocks(shown)]
-        found = explain(value, self._method(frame, reading), reading.era, headers, event_of(frame))
-        placed = [
-            (lines.get(path, -1), _path_label(path), self._text(what, url)) for path, what, url in found
-        ]
-        # As they stand in the body, and then the headers.
-        placed.sort(key=lambda field: (field[0] < 0, field[0]))
-        return text, [[label, explanation, line] for line, label, explanation in placed], lines, meta
-
-    def _method(self, frame: Frame, reading: Reading) -> str:
-        if isinstance(frame.parsed, Request | Notification):
-            return frame.parsed.method
-        return reading.call.request.method if reading.call else ""
-
-    def _text(self, text: str, url: str) -> int:
-        position = self._positions.setdefault((text, url), len(self.texts))
-        if position == len(self.texts):
-            self.texts.append([text, url])
-        return position
-
-
-def _asked(step: Step, question: Question, row: dict[str, Any]) -> dict[str, Any]:
-    """The members that only a step between a client and its user or host has."""
-    if row["kind"] == "handler":
-        return {}
-    lanes = [lane_name(step.event.party), lane_name(question.lane)]
-    sender, receiver = lanes if row["kind"] == "question" else reversed(lanes)
-    arrives = {"y2": row["y"], "scaled2": row["scaled"], "fate": "delivered", "arrives": step.number}
-    return {"from": sender, "to": receiver, **arrives}
-
-
-def _text_of_id(detail: Mapping[str, Any] | None) -> str:
-    return compact_text((detail or {}).get("id"))
-
-
-def _thread(thread: Thread) -> dict[str, Any]:
-    request = thread.call.request
-    return {
-        "kind": thread.kind,
-        "label": f"{one_line(request.method, 60)} #{one_line(compact_text(request.id), 40)}",
-        "parts": thread.parts if thread.ended else 0,
-    }
-
-
-def _path_label(path: Path) -> str:
-    if path[0] == "header":
-        return f"header {path[1]}"
-    if path[0] == "event":
-        return f"{path[1]} of the event"
-    return ".".join(one_line(str(part), 60) for part in path)

@@ -368,9 +368,17 @@ def test_a_long_table_grows_on_demand(play, made):
     expect(rows).to_have_count(500)
     button(page, "Show more steps").click()
     expect(rows).to_have_count(1_000)
+    # Far away it begins anew, around the cursor.
     page.keyboard.press("End")
-    expect(rows).to_have_count(2_000)
+    expect(rows).to_have_count(250)
+    expect(rows.last).to_have_attribute("aria-current", "step")
     expect(button(page, "Show more steps")).to_be_hidden()
+    button(page, "Show earlier steps").click()
+    expect(rows).to_have_count(750)
+    expect(rows.first).to_contain_text("1251")
+    page.keyboard.press("Home")
+    expect(rows.first).to_contain_text("1")
+    expect(button(page, "Show earlier steps")).to_be_hidden()
 
 
 def test_what_comes_next_can_be_hidden(play, made):

@@ -10,7 +10,7 @@ function initialize({ model }) {
     if (model.get("playing")) timer = setTimeout(tick, STEP_TIME_MS / (model.get("speed") || 1));
   };
   const tick = () => {
-    const last = model.get("data").steps.length;
+    const last = opened(model.get("data")).steps.length;
     const next = Math.min(last, model.get("cursor") + 1);
     model.set("cursor", next);
     if (next >= last) model.set("playing", false);
@@ -19,7 +19,7 @@ function initialize({ model }) {
   const events = ["change:playing", "change:speed", "change:cursor"];
   for (const event of events) model.on(event, wait);
   wait();
-  const forget = fetchBodies(model);
+  const forget = fetchPieces(model);
   return () => {
     forget();
     clearTimeout(timer);

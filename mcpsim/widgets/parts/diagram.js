@@ -10,6 +10,8 @@ class Diagram {
   constructor(view) {
     this.view = view;
     this.scaled = false;
+    // The steps that are drawn though they have not come yet.
+    this.absent = new Set();
     this.clip = `mcpsim-clip-${Math.random().toString(36).slice(2)}`;
   }
 
@@ -78,7 +80,7 @@ class Diagram {
         return head;
       }),
     );
-    if (this.scaled) this.heads.append(html("span", { class: "mcpsim-scale" }, this.scale()));
+    if (this.inScale) this.heads.append(html("span", { class: "mcpsim-scale" }, this.scale()));
     this.arrange();
     this.scrollToCursor(true);
     this.draw();
@@ -86,13 +88,18 @@ class Diagram {
 
   // How many bars stand at each lane at most: on it, and beside it.
   measureBars() {
-    this.deep = new Map();
+    this.deep = new Map(Object.entries(this.view.data.deep || {}));
     for (const bar of this.view.data.bars) {
       const deep = this.deep.get(bar.party) || { on: 0, beside: 0 };
       const place = RAILS.has(bar.kind) ? "beside" : "on";
       deep[place] = Math.max(deep[place], bar.depth + 1);
       this.deep.set(bar.party, deep);
     }
+  }
+
+  // The heights to scale of a long recording come after the others.
+  get inScale() {
+    return this.scaled && !isComing(this.view.data, "rest");
   }
 
   marginAt(party) {
@@ -140,18 +147,10 @@ class Diagram {
       if (step.n === cursor) this.exempt = cursor;
       else this.hidden.add(step.n);
     }
-    this.heights = new Heights(data, this.scaled, this.hidden);
+    this.heights = new Heights(data, this.inScale, this.hidden);
     const shown = this.hidden.size ? data.steps.filter((step) => !this.hidden.has(step.n)) : data.steps;
     this.stepSpans = new Spans(shown, (step) => [this.top(step), this.bottom(step)]);
-    this.barSpans = new Spans(
-      data.bars.map((bar, i) => [bar, i]),
-      ([bar]) => this.heights.bar(bar),
-    );
-    const waits = this.scaled ? data.breaks : data.waits;
-    this.waitSpans = new Spans(
-      waits.map((wait, i) => [wait, i]),
-      ([wait]) => [this.heights.at(wait.top) - 12, this.heights.at(wait.bottom) + 12],
-    );
+    this.spanBars();
     const height = this.heights.total;
     this.list.style.height = `${height}px`;
     this.svg.setAttribute("height", height);
@@ -160,16 +159,57 @@ class Diagram {
       return svg("line", { x1: x, y1: 0, x2: x, y2: height, class: `mcpsim-lifeline${aside}` });
     };
     this.lanesLayer.replaceChildren(...[...this.lanes].map(lifeline));
-    if (this.scaled) this.lanesLayer.append(svg("line", { x1: AXIS_WIDTH + 3, y1: 0, x2: AXIS_WIDTH + 3, y2: height, class: "mcpsim-axis" }));
-    for (const layer of [this.barsLayer, this.arrowsLayer, this.waitsLayer, this.list]) layer.replaceChildren();
-    for (const nodes of [this.rows, this.arrows, this.bars, this.waits]) nodes.clear();
+    if (this.inScale) this.lanesLayer.append(svg("line", { x1: AXIS_WIDTH + 3, y1: 0, x2: AXIS_WIDTH + 3, y2: height, class: "mcpsim-axis" }));
+    for (const layer of [this.arrowsLayer, this.list]) layer.replaceChildren();
+    for (const nodes of [this.rows, this.arrows, this.absent]) nodes.clear();
+  }
+
+  spanBars() {
+    const data = this.view.data;
+    this.barSpans = new Spans(
+      data.bars.map((bar, i) => [bar, i]),
+      ([bar]) => this.heights.bar(bar),
+    );
+    const waits = this.inScale ? data.breaks : data.waits;
+    this.waitSpans = new Spans(
+      waits.map((wait, i) => [wait, i]),
+      ([wait]) => [this.heights.at(wait.top) - 12, this.heights.at(wait.bottom) + 12],
+    );
+    for (const layer of [this.barsLayer, this.waitsLayer]) layer.replaceChildren();
+    for (const nodes of [this.bars, this.waits]) nodes.clear();
+  }
+
+  // Draw some of the steps in view once more: what they say has changed. The focus stays where it is.
+  renew(changed) {
+    const focused = this.list.contains(document.activeElement);
+    for (const [n, row] of this.rows) {
+      if (!changed(n)) continue;
+      row.remove();
+      this.arrows.get(n)?.remove();
+      for (const nodes of [this.rows, this.arrows, this.absent]) nodes.delete(n);
+    }
+    this.draw();
+    if (focused && !this.list.contains(document.activeElement)) this.focusRow();
+  }
+
+  stepsCame() {
+    this.renew((n) => this.absent.has(n) && !this.view.data.steps[n - 1].coming);
+  }
+
+  restCame() {
+    if (!this.lanes) return;
+    if (this.scaled) this.setScaled(true);
+    else {
+      this.spanBars();
+      this.draw();
+    }
   }
 
   drawWait(wait) {
     const middle = (AXIS_WIDTH + this.inner) / 2;
     const at = (y) => this.heights.at(y);
     const group = svg("g", { class: "mcpsim-wait" });
-    if (this.scaled) {
+    if (this.inScale) {
       const line = { x1: AXIS_WIDTH + 3, y1: at(wait.top), x2: AXIS_WIDTH + 3, y2: at(wait.bottom) };
       group.append(svg("line", { ...line, class: "gap" }), svg("line", { ...line, class: "loose" }));
     }
@@ -219,6 +259,10 @@ class Diagram {
     if (!current && this.view.last) wanted.add(first);
     this.keepOnly(this.rows, wanted);
     this.keepOnly(this.arrows, wanted);
+    if (seen.some((step) => step.coming)) {
+      const numbers = seen.map((step) => step.n);
+      lookAt(this.view.data, Math.min(...numbers), Math.max(...numbers));
+    }
     for (const n of [...wanted].sort((a, b) => a - b)) {
       const step = this.view.data.steps[n - 1];
       if (!this.rows.has(n)) this.addRow(step);
@@ -316,6 +360,7 @@ class Diagram {
     const after = [...this.rows.keys()].filter((n) => n > step.n);
     this.list.insertBefore(row, after.length ? this.rows.get(Math.min(...after)) : null);
     this.rows.set(step.n, row);
+    if (step.coming) this.absent.add(step.n);
   }
 
   // The full label where it has room, and the short one elsewhere: about 7.5 pixels for a character.
@@ -370,7 +415,7 @@ class Diagram {
   }
 
   drawWaits(top, bottom, current) {
-    const now = current ? (this.scaled ? current.scaled : current.y) : 0;
+    const now = current ? (this.inScale ? current.scaled : current.y) : 0;
     const known = ([wait]) => !this.view.hiding || wait.bottom <= now;
     const seen = this.waitSpans.within(top, bottom).filter(known);
     this.keepOnly(this.waits, new Set(seen.map(([, i]) => i)));

@@ -101,13 +101,14 @@ class Find {
 
   // All that can be found of a step, in small letters. It is put together once.
   textOf(step) {
+    if (step.coming) return "";
     const parts = [step.label, step.short, step.gist, step.from, step.to, step.json || "", ...(step.raw || []).map((block) => block[1])];
     const known = this.texts[step.n];
     if (known !== undefined || lacksBody(step)) return known ?? parts.join("\n").toLowerCase();
     return (this.texts[step.n] = parts.join("\n").toLowerCase());
   }
 
-  bodiesCame() {
+  piecesCame() {
     if (this.text.trim()) this.search();
   }
 
@@ -139,7 +140,8 @@ class Find {
     const at = found.indexOf(this.view.cursor) + 1;
     const number = (count) => count.toLocaleString("en");
     const matches = `${number(found.length)} match${found.length === 1 ? "" : "es"}`;
-    const text = !this.text.trim() ? "" : !found.length ? "no match" : at ? `${number(at)} of ${matches}` : matches;
+    const told = !this.text.trim() ? "" : !found.length ? "no match" : at ? `${number(at)} of ${matches}` : matches;
+    const text = told && this.view.data.steps.some(lacksBody) ? `${told} so far` : told;
     if (this.count.textContent !== text) this.count.textContent = text;
   }
 

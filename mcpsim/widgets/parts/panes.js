@@ -101,6 +101,7 @@ class Panes {
     const step = this.view.data.steps[cursor - 1];
     const changed =
       cursor > 0 &&
+      !isComing(this.view.data, "rest") &&
       (this.view.data.memory.some((party) => party.at.some((entry) => entry.step === cursor)) ||
         this.view.data.held.some((one) => one.from === cursor || one.until === cursor));
     this.said.replaceChildren();
@@ -166,10 +167,11 @@ class Panes {
 
   messagePane(step) {
     if (!step) return [html("p", { class: "mcpsim-quiet" }, "No message yet.")];
+    if (step.coming) return [html("p", { class: "mcpsim-quiet" }, ON_ITS_WAY)];
     if (!step.frame) return [html("p", { class: "mcpsim-quiet" }, "This step is not a message: nothing crosses the wire.")];
     const parts = [];
     const travel = html("p", { class: "mcpsim-travel" }, this.travel(step));
-    if (lacksBody(step)) return [travel, html("p", { class: "mcpsim-quiet" }, "The message is on its way from the kernel.")];
+    if (lacksBody(step)) return [travel, html("p", { class: "mcpsim-quiet" }, "The message is still on its way to this page.")];
     if (step.json === null) {
       parts.push(travel, html("p", { class: "mcpsim-quiet" }, this.unreadable(step)));
     } else {
@@ -362,6 +364,7 @@ class Panes {
   }
 
   rawPane(step) {
+    if (step && step.coming) return [html("p", { class: "mcpsim-quiet" }, ON_ITS_WAY)];
     if (!step || !step.frame) return [html("p", { class: "mcpsim-quiet" }, "No bytes cross the wire at this step.")];
     const copy = [this.copyButton("Copy this message", () => this.rawText([step]))];
     if (!step.exchange) return [html("div", { class: "mcpsim-bar-of" }, ...copy), ...this.rawBlocks(step)];
@@ -404,6 +407,7 @@ class Panes {
   }
 
   rawBlocks(step) {
+    if (lacksBody(step)) return [html("p", { class: "mcpsim-quiet" }, "The message is still on its way to this page.")];
     return (step.raw || []).flatMap(([title, text]) => [html("h4", {}, title), this.rawBlock(text)]);
   }
 
@@ -418,6 +422,7 @@ class Panes {
   }
 
   memoryPane(cursor) {
+    if (isComing(this.view.data, "rest")) return [html("p", { class: "mcpsim-quiet" }, "What the parties remember is still on its way to this page.")];
     const { requests, steps, held } = this.view.data;
     const cards = this.parties().map(([name, party, history]) => this.memoryCard(name, party, history, cursor));
     const open = requests.filter((one) => one.opened <= cursor && (one.ended === null || one.ended > cursor));

@@ -21,7 +21,7 @@
 //   narrates(step) nodes in place of the narration, or null
 //   built()       after the view was built, also for other data
 //   moved(step, cursor)  after each move
-//   bodiesCame()  after more bodies of messages have come: see bodies.js
+//   piecesCame()  after more of a long recording has come: see pieces.js
 //   remove()      when the view goes
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
@@ -74,7 +74,7 @@ class View {
     this.listen(model, "change:playing", () => this.showPlaying());
     this.listen(model, "change:speed", () => this.showSpeed());
     this.listen(model, "change:data", () => this.build());
-    this.listen(model, "msg:custom", (message) => this.bodiesCame(message));
+    this.listen(model, "msg:custom", (message) => this.pieceCame(message));
     const keys = (event) => this.onKey(event);
     this.root.addEventListener("keydown", keys);
     const sizes = new ResizeObserver(() => this.diagram.resize());
@@ -94,12 +94,21 @@ class View {
     this.root.remove();
   }
 
-  // Those that came are in the data already.
-  bodiesCame(message) {
-    if (!message || !message.bodies) return;
-    const { first, bodies } = message.bodies;
-    if (this.cursor >= first && this.cursor < first + bodies.length) this.panes.again();
-    this.each("bodiesCame");
+  // What came is in the data already.
+  pieceCame(message) {
+    if (!message || !message.piece) return;
+    const { piece, first, steps } = message;
+    const step = this.data.steps[this.cursor - 1];
+    if (piece === "steps") this.diagram.stepsCame();
+    else if (piece === "rest") this.diagram.restCame();
+    else {
+      this.showFindings();
+      this.diagram.renew((n) => this.data.steps[n - 1].pins);
+    }
+    if (this.lacking || (step && piece === "findings" && step.pins)) this.showStep(step);
+    if (piece !== "steps" || (this.cursor >= first && this.cursor < first + steps.length)) this.panes.again();
+    if (this.tabular) this.table.pieceCame();
+    this.each("piecesCame");
   }
 
   // What each feature that has this method says.
@@ -116,7 +125,7 @@ class View {
   }
 
   get data() {
-    return this.model.get("data");
+    return opened(this.model.get("data"));
   }
 
   get last() {
@@ -259,13 +268,9 @@ class View {
     this.hideButton = this.toggle("Hide next", () => this.toggleHiding(), this.hiding);
     this.hideButton.title = "Hide what comes next (h)";
     this.tableButton = this.toggle("Table", () => this.toggleTable(), this.tabular);
-    this.findingsButton = null;
-    if (data.findings.length) {
-      const count = `${data.findings.length.toLocaleString("en")} finding${data.findings.length === 1 ? "" : "s"}`;
-      this.findingsButton = html("button", { type: "button", title: "To the next finding (f)" }, count);
-      this.findingsButton.setAttribute("aria-label", `${count} of the audit: to the next one`);
-      this.findingsButton.addEventListener("click", () => this.nextFinding());
-    }
+    this.findingsButton = html("button", { type: "button", title: "To the next finding (f)" });
+    this.findingsButton.addEventListener("click", () => this.nextFinding());
+    this.showFindings();
     this.helpButton = html("button", { type: "button", "aria-expanded": String(this.helping), title: "Help (?)" }, "?");
     this.helpButton.setAttribute("aria-label", "Help: keys and shapes");
     this.helpButton.addEventListener("click", () => this.toggleHelp());
@@ -280,6 +285,14 @@ class View {
         ...[this.findingsButton, ...this.each("tools").flat(), this.hideButton, this.tableButton, this.helpButton].filter(Boolean),
       ),
     );
+  }
+
+  showFindings() {
+    const { length } = this.data.findings;
+    const count = `${length.toLocaleString("en")} finding${length === 1 ? "" : "s"}`;
+    this.findingsButton.hidden = !length;
+    this.findingsButton.replaceChildren(count);
+    this.findingsButton.setAttribute("aria-label", `${count} of the audit: to the next one`);
   }
 
   toggle(label, action, pressed = false) {
@@ -427,9 +440,8 @@ class View {
     const cursor = this.cursor;
     const step = this.data.steps[cursor - 1];
     this.range.value = cursor;
-    this.range.setAttribute("aria-valuetext", step ? `${cursor}: ${step.label}` : "before the first step");
     if (document.activeElement !== this.number) this.number.value = cursor;
-    this.showNarration(cursor, step);
+    this.showStep(step);
     this.panes.select(this.panes.tab);
     this.diagram.scrollToCursor();
     this.diagram.draw();
@@ -438,7 +450,14 @@ class View {
     this.each("moved", step, cursor);
   }
 
+  showStep(step) {
+    const label = step && step.coming ? step.what : step?.label;
+    this.range.setAttribute("aria-valuetext", step ? `${this.cursor}: ${label}` : "before the first step");
+    this.showNarration(this.cursor, step);
+  }
+
   showNarration(cursor, step) {
+    this.lacking = Boolean(step && step.coming);
     const instead = this.each("narrates", step, cursor).find(Boolean);
     if (instead) {
       for (const line of [this.found, this.rule, this.what]) line.replaceChildren();

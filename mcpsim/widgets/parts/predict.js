@@ -116,6 +116,13 @@ class Predict {
     if (inside) this.focusFirst();
   }
 
+  piecesCame() {
+    if (!this.on || !this.absent || isComing(this.view.data, "findings")) return;
+    const inside = this.panel.contains(document.activeElement);
+    this.show();
+    if (inside) this.focusFirst();
+  }
+
   focusFirst() {
     (this.question.querySelector("button") || this.view.root).focus({ preventScroll: true });
   }
@@ -131,8 +138,13 @@ class Predict {
       return;
     }
     const choices = this.choices();
+    this.absent = isComing(this.view.data, "findings");
     if (!choices) {
-      const known = this.answers.has(next) ? "You have predicted the next step." : "The next step is not asked about.";
+      const known = this.answers.has(next)
+        ? "You have predicted the next step."
+        : isComing(this.view.data, "findings")
+          ? "What there is to choose is still on its way to this page."
+          : "The next step is not asked about.";
       const button = html("button", { type: "button" }, "Show it");
       button.addEventListener("click", () => this.view.go(next));
       this.question.replaceChildren(html("p", {}, `${known} `, button, " ", score));

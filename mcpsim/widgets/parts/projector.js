@@ -137,6 +137,10 @@ class Projector {
     this.fit();
   }
 
+  piecesCame() {
+    if (this.absent) this.moved(this.view.data.steps[this.view.cursor - 1]);
+  }
+
   // Make the type smaller until everything is on the screen.
   fit() {
     if (!this.on) return;
@@ -147,6 +151,7 @@ class Projector {
   }
 
   draw(step) {
+    this.absent = Boolean(step && step.coming);
     const parties = this.view.data.parties;
     const gap = STAGE_WIDTH / Math.max(1, parties.length);
     const at = new Map(parties.map((party, i) => [party, gap * (i + 0.5)]));

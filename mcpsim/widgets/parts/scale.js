@@ -26,6 +26,7 @@ class Scale {
 
   words(diagram) {
     if (!diagram.scaled) return "A row for each step.";
+    if (!diagram.inScale) return "Time to scale, as soon as the heights are here.";
     return `Time to scale: ${diagram.scale()}. Where the axis is broken, it is not.`;
   }
 }

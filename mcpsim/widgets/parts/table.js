@@ -17,8 +17,10 @@ class Table {
   draw() {
     const heads = ["Step", "Time", "From", "To", "Kind", "Message", "What happened"];
     this.rows = html("tbody");
-    // Up to which step it is written.
-    this.until = 0;
+    // After which step it begins, and up to which it is written: of a long recording, what is around the cursor.
+    this.from = this.around();
+    this.until = this.from;
+    this.absent = false;
     const table = html(
       "table",
       {},
@@ -26,12 +28,26 @@ class Table {
       html("thead", {}, html("tr", {}, ...heads.map((head) => html("th", { scope: "col" }, head)))),
       this.rows,
     );
+    this.earlier = html("button", { type: "button" }, "Show earlier steps");
+    this.earlier.addEventListener("click", () => this.addBefore(TABLE_CHUNK));
     this.more = html("button", { type: "button" }, "Show more steps");
     this.more.addEventListener("click", () => this.add(TABLE_CHUNK));
     this.going = html("div", {}, ...this.bars());
-    this.element.replaceChildren(table, this.more, this.going);
-    this.add(Math.max(TABLE_CHUNK, this.view.cursor + 50));
+    this.element.replaceChildren(this.earlier, table, this.more, this.going);
+    this.add(TABLE_CHUNK);
     this.mark();
+  }
+
+  around() {
+    const { cursor, last } = this.view;
+    return cursor <= TABLE_CHUNK / 2 || last <= TABLE_CHUNK ? 0 : cursor - TABLE_CHUNK / 2;
+  }
+
+  pieceCame() {
+    if (!this.absent) return;
+    const top = this.element.scrollTop;
+    this.draw();
+    this.element.scrollTop = top;
   }
 
   saysOf(step) {
@@ -75,14 +91,34 @@ class Table {
   add(count) {
     const limit = this.view.hiding ? this.view.cursor : this.view.last;
     const end = Math.min(limit, this.until + count);
-    for (const step of this.view.data.steps.slice(this.until, end)) {
+    this.rows.append(...this.rowsOf(this.until, end));
+    this.until = Math.max(this.until, end);
+    this.more.hidden = this.until >= limit;
+    this.earlier.hidden = !this.from;
+  }
+
+  addBefore(count) {
+    const from = Math.max(0, this.from - count);
+    this.rows.prepend(...this.rowsOf(from, this.from));
+    this.from = from;
+    this.earlier.hidden = !from;
+  }
+
+  rowsOf(from, until) {
+    const rows = [];
+    const steps = this.view.data.steps.slice(from, until);
+    if (steps.some((step) => step.coming)) {
+      this.absent = true;
+      lookAt(this.view.data, from + 1, until);
+    }
+    for (const step of steps) {
       if (this.view.hides(step) || this.view.skips(step)) continue;
       const button = html("button", { type: "button" }, step.n);
       button.setAttribute("aria-label", `Go to step ${step.n}`);
       button.addEventListener("click", () => this.view.go(step.n));
       const part = partOf(this.view.data, step, this.view.hiding);
       const fate = step.fate === "dropped" ? " (lost)" : step.fate === "in flight" ? " (not arrived)" : "";
-      this.rows.append(
+      rows.push(
         html(
           "tr",
           { "data-step": step.n, class: this.view.each("classes", step).flat().join(" ") },
@@ -96,8 +132,7 @@ class Table {
         ),
       );
     }
-    this.until = Math.max(this.until, end);
-    this.more.hidden = this.until >= limit;
+    return rows;
   }
 
   mark() {
@@ -106,6 +141,7 @@ class Table {
       while (this.rows.lastChild && Number(this.rows.lastChild.dataset.step) > cursor) this.rows.lastChild.remove();
       this.until = cursor;
     }
+    if ((this.from && cursor <= this.from) || cursor > this.until + TABLE_CHUNK) return this.draw();
     if (this.until < cursor) this.add(cursor - this.until + 50);
     if (this.view.hiding) this.going.replaceChildren(...this.bars());
     for (const row of this.rows.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
