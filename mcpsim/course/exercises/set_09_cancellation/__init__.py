@@ -20,11 +20,18 @@ class CancellationExercises(ExerciseSet):
         late: sort what comes in, also what comes too late.
         clean_up: write a tool that leaves nothing behind, whenever it is stopped.
         patience: call with a timeout that progress renews, and a maximum that it does not.
+        kitchen: makes a server whose tool `brew` is the learner's; `look` says how the machine is.
     """
+
+    kitchen = staticmethod(clean_up.kitchen)
 
     notebook = Notebook(
         "09_cancellation_and_timeouts",
-        imports=("from mcpsim import simulate", "from mcpsim.course import exercises, text_of"),
+        imports=(
+            "from mcpsim import simulate",
+            "from mcpsim.course import exercises, text_of",
+            "from mcpsim.course.servers import workshop",
+        ),
         notes=(
             "Where a check plays something and finds a fault, it shows the messages under *On the wire*. "
             "`ex.patience.check(call_patiently).recording` shows them in the player.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -73,6 +74,28 @@ class Machine:
             raise OutOfCups("There is no cup left.")
         self._cups -= 1
         self.poured += 1
+
+
+def kitchen(brew: Callable[..., Any]) -> Server:
+    """A server with one machine and two tools.
+
+    Args:
+        brew: the handler of the tool `brew`; it gets the context, the machine and the seconds.
+    """
+    machine = Machine()
+    server = Server("kitchen")
+
+    @server.tool("brew")
+    async def make_coffee(context: Context) -> str:
+        """Brew a cup of coffee. Takes 2.6 seconds."""
+        return str(await brew(context, machine, BREWING_S))
+
+    @server.tool()
+    def look() -> str:
+        """Say how the machine is."""
+        return f"The machine is {'hot' if machine.hot else 'cold'}, and {_cups(machine.poured)} poured."
+
+    return server
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +259,9 @@ cool the machine down, and return `"Coffee"`.
 
 The user may press Stop at any time, also much too late. Whatever happens, the machine has to be cold in the
 end. When the call is stopped before the coffee is poured, no coffee is poured. Cancellations and errors come
-out of your function again.""",
+out of your function again.
+
+`ex.kitchen(brew)` is a server with your tool and a machine; its tool `look` says how the machine is.""",
     answer="brew",
     starter='''\
 import anyio
@@ -273,4 +298,11 @@ async def brew(context, machine, seconds):
         ("timing", "basic/patterns/cancellation#timing-considerations"),
     ),
     points=20,
+    play="""\
+async def stop_it(client):
+    with anyio.move_on_after(1):
+        await client.call_tool("brew")
+    await anyio.sleep(1)
+    return text_of(await client.call_tool("look"))
+simulate(stop_it, server=ex.kitchen(brew), title="Stop", check=False)""",
 )

@@ -271,8 +271,6 @@ async def call_patiently(client, tool, arguments, quiet_s, at_most_s):
     pages=(("timeouts", TIMEOUTS),),
     points=20,
     play="""\
-from mcpsim.course.servers import workshop
-
 call = {"seconds": 3}
 story = lambda client: call_patiently(client, "search", call, 0.5, 10)
 simulate(story, server=workshop(), title="Patience", check=False)""",
