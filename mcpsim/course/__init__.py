@@ -2,6 +2,7 @@
 
 from mcpsim.course.archive import recorded
 from mcpsim.course.benches import bench
+from mcpsim.course.chart import Chart
 from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.model import ScriptedModel, ToolUse
@@ -24,6 +25,7 @@ __all__ = [
     "LESSONS",
     "MISBEHAVING",
     "STORIES",
+    "Chart",
     "Headers",
     "Lesson",
     "ScriptedModel",
