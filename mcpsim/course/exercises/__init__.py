@@ -23,6 +23,7 @@ from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
+from mcpsim.course.exercises.set_07_caching import CachingExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
@@ -38,6 +39,7 @@ __all__ = [
     "Outcome",
     "Task",
     "Verdict",
+    "caching",
     "cancellation",
     "layers",
     "messages",
@@ -111,6 +113,15 @@ def cancellation(*, patience_s: float = PATIENCE_S) -> CancellationExercises:
     return CancellationExercises(patience_s)
 
 
+def caching(*, patience_s: float = PATIENCE_S) -> CachingExercises:
+    """The exercises of lesson 07, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return CachingExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -126,6 +137,7 @@ SETS: Final[tuple[Maker, ...]] = (
     layers,
     stateless,
     pagination,
+    caching,
     progress,
     cancellation,
     rounds,
