@@ -38,10 +38,8 @@ class Chart:
         wide = max(map(len, self.values), default=0)
         numbers = {label: f"{value:,g}" for label, value in self.values.items()}
         long = max(map(len, numbers.values()), default=0)
-        lines = [
-            f"{label:<{wide}}  {numbers[label]:>{long}}  {BLOCK * round(LONGEST * self._share(value))}".rstrip()
-            for label, value in self.values.items()
-        ]
+        bars = {label: BLOCK * round(LONGEST * self._share(value)) for label, value in self.values.items()}
+        lines = [f"{label:<{wide}}  {numbers[label]:>{long}}  {bar}".rstrip() for label, bar in bars.items()]
         return "\n".join([self.title, "", *lines])
 
     def _repr_html_(self) -> str:
