@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from mcpsim.client.answering import ACTIONS, ELICIT, SAMPLE, Instead
@@ -448,7 +450,9 @@ def branch(run: Run, after: int, change: Change) -> Branch:
     if refused:
         raise ValueError(refused)
     again = cast("Replay", run.again)
-    unchanged = _played(again, Changes()).recording.events
+    # What the story prints, it prints once: in the run that is looked at.
+    with redirect_stdout(StringIO()):
+        unchanged = _played(again, Changes()).recording.events
     drift = None if unchanged == run.recording.events else _common(unchanged, run.recording.events)
     changed = _played(again, change.apply(here))
     return Branch(run, after, change, changed, drift, _common(changed.recording.events, run.recording.events))

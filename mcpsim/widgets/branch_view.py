@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from mcpsim.errors import FramingError, MalformedMessage
+from mcpsim.errors import FramingError, MalformedMessage, RequestStopped
 from mcpsim.messages import Request, Response, read_json, write_json
 from mcpsim.recording import Recording
 from mcpsim.simulation.branching import (
@@ -27,12 +27,14 @@ from mcpsim.widgets.compare_view import align, name_of, rows_data, side_data, su
 from mcpsim.widgets.pretty import pretty
 from mcpsim.widgets.reading import read
 from mcpsim.widgets.steps import Steps, steps_of
-from mcpsim.widgets.text import one_line
+from mcpsim.widgets.text import cut, one_line, visible
 from mcpsim.widgets.view import player_data
 
 #: The longest message that is offered for editing, in characters.
 MAX_TEXT: Final = 100_000
 NAMES: Final = ("first run", "branch")
+#: So much of what a story prints is shown.
+MAX_PRINTED: Final = 4_000
 
 
 def events_before(recording: Recording, step: int) -> int:
@@ -268,23 +270,24 @@ _READ: Final[Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Change, str]]
 }
 
 
-def branch_data(branch: Branch, step: int, note: str = "") -> dict[str, Any]:
+def branch_data(branch: Branch, step: int, note: str = "", printed: str = "") -> dict[str, Any]:
     """A branch beside the run that it comes from, for the player, which has that run already.
 
     Args:
         step: the step after which the change comes.
         note: what there is to say about the change beside what it is.
+        printed: what the story printed while it was played again.
 
     Returns:
         `names`, `summary`, `right` and `rows` as `comparison_data` has them; `told` (the change), `warning`,
-        `ended` (what ended the run early, or ""), and `start` (the row of the change, or 0).
+        `ended` (how the run ended early, or ""), `wanted` (whether that is what the change is for),
+        `printed`, and `start` (the row of the change, or 0).
     """
     first, second = branch.first.recording, branch.run.recording
     forced = _forced(first, second, branch)
     rows = rows_data(first, second, align(first, second, forced=forced))
     start = next((n for n, row in enumerate(rows, 1) if row["left"] > step or row["right"] > step), 0)
-    error = branch.run.error
-    ended = "" if error is None else f"{type(error).__name__}: {one_line(str(error), 300)}"
+    wanted = isinstance(branch.change, PressStop) and isinstance(branch.run.error, RequestStopped)
     return {
         "names": list(NAMES),
         "summary": summary(first, second, rows, NAMES),
@@ -292,9 +295,19 @@ def branch_data(branch: Branch, step: int, note: str = "") -> dict[str, Any]:
         "rows": rows,
         "told": " ".join(one for one in (branch.told, note) if one),
         "warning": branch.warning,
-        "ended": ended,
+        "ended": _end_of(branch.run.error, wanted=wanted),
+        "wanted": wanted,
+        "printed": visible(cut(printed.rstrip(), MAX_PRINTED)),
         "start": start,
     }
+
+
+def _end_of(error: BaseException | None, *, wanted: bool) -> str:
+    if error is None:
+        return ""
+    if wanted:
+        return "The story ended there, as the user's Stop wants it: it did not catch the RequestStopped."
+    return f"The story ended with an error. {type(error).__name__}: {one_line(str(error), 300)}"
 
 
 def _forced(first: Recording, second: Recording, branch: Branch) -> int:

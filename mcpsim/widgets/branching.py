@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 import traitlets
@@ -89,4 +91,7 @@ class Branching(traitlets.HasTraits):
         if wish.get("change") is None:
             return {"form": choices_data(self._recording, step)}
         change, note = change_of(wish["change"])
-        return {"branch": branch_data(self.branch(step, change), step, note)}
+        # Nobody would see it: what is printed outside of a cell goes to the log of the notebook.
+        with redirect_stdout(StringIO()) as printed:
+            found = self.branch(step, change)
+        return {"branch": branch_data(found, step, note, printed.getvalue())}

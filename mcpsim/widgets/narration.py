@@ -98,10 +98,24 @@ class Narrator:
             return self._question(step, step.question)
         if step.event.kind == events.NOTE:
             text = str((step.event.detail or {}).get("text", ""))
-            return Narration(f"Note by {the(step.event.party)}: {one_line(text, 400)}", "", "")
+            what = f"Note by {the(step.event.party)}: {one_line(text, 400)}{self._about(step)}"
+            return Narration(one_end(what), "", "")
         if step.event.kind == events.CLOSED:
             return self._closed(step)
         return self._stopped(step)
+
+    def _about(self, step: Step) -> str:
+        """Which message is ignored: the note says it right after that has arrived."""
+        if not str((step.event.detail or {}).get("text", "")).startswith("Ignored"):
+            return ""
+        for index in range(step.index - 1, -1, -1):
+            event = self._recording.events[index]
+            if event.at_us != step.event.at_us or event.kind == events.NOTE:
+                break
+            number = self._step_of_frame.get(event.frame)
+            if event.kind == events.DELIVERED and event.party == step.event.party and number:
+                return f" It is the message of step {number}, which arrives now."
+        return ""
 
     def _question(self, step: Step, question: Question) -> Narration:
         era = self._conversation.readings[question.frame].era

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +16,16 @@ from mcpsim.client import Client
 from mcpsim.course.stories import STORIES
 from mcpsim.errors import McpSimError
 from mcpsim.recording.run import Run
-from mcpsim.server import Server
+from mcpsim.server import Context, Server
 from mcpsim.simulation import simulate
-from mcpsim.simulation.branching import CrashServer, DelayNext, DropNext, EditNext, PressStop
+from mcpsim.simulation.branching import (
+    CrashServer,
+    DelayNext,
+    DropNext,
+    DuplicateNext,
+    EditNext,
+    PressStop,
+)
 from mcpsim.simulation.knobs import Knob
 from mcpsim.transports.link import StreamableHttp
 from mcpsim.widgets import Bench, Player
@@ -70,8 +78,46 @@ def test_a_message_gets_lost_and_both_runs_stand_side_by_side() -> None:
     assert found["start"] == step + 1
     assert found["rows"][step]["changes"] == [["arrives", "arrives", "is lost: a fault dropped it"]]
     assert ("notifications/cancelled", "only") in labelled(shown)
-    assert found["ended"].startswith("RequestTimeout: No answer to tools/call")
+    assert found["ended"].startswith("The story ended with an error. RequestTimeout: No answer to tools/call")
     assert found["told"] == "The next message (client → server) is lost on the way."
+
+
+def test_what_a_story_prints_is_shown_and_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    async def tells(client: Client) -> None:
+        """Say what came."""
+        await client.list_tools()
+        print("\u202e read")
+
+    player = Player(simulate(tells, server=course.help_desk()))
+    capsys.readouterr()
+    shown = wish(player, 1, {"id": "duplicate"})["branch"]
+    assert shown["printed"] == "‹U+202E› read"
+    assert capsys.readouterr().out == ""
+    # A cell that plays it has what it prints below it, as always.
+    player.branch(1, DuplicateNext())
+    assert "read" in capsys.readouterr().out
+
+
+def test_a_note_about_what_is_ignored_says_which_message_that_is() -> None:
+    server = Server("reports")
+
+    @server.tool()
+    async def export(context: Context) -> str:
+        """Build it."""
+        for part in range(1, 4):
+            await context.report_progress(part, 3)
+            await anyio.sleep(0.2)
+        return "done"
+
+    async def calls(client: Client) -> None:
+        """Call it."""
+        await client.call_tool("export", on_progress=lambda *_: None)
+
+    player = Player(simulate(calls, server=server))
+    step = step_of(player, "notifications/progress")
+    steps = wish(player, step, {"id": "stop 1 1"})["branch"]["right"]["steps"]
+    note = next(one for one in steps if one["kind"] == "note")
+    assert note["what"].endswith(f"It is the message of step {step}, which arrives now.")
 
 
 def test_an_edited_message_stands_beside_the_one_that_it_was() -> None:
@@ -117,7 +163,8 @@ def test_stop_and_another_answer() -> None:
     stop = next(id for id in offered if id.startswith("stop"))
     assert offered[stop]["label"] == "Press Stop: cancel tools/call #2"
     stopped = wish(player, step, {"id": stop})["branch"]
-    assert stopped["ended"] == "RequestStopped: tools/call #2 was stopped; it was cancelled."
+    assert stopped["wanted"]
+    assert stopped["ended"].startswith("The story ended there, as the user's Stop wants it")
     answer = offered["answer 1 1"]
     action, content = answer["fields"]
     assert action["values"][0] == ["accept", "accept (as before)"]

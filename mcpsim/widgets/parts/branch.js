@@ -215,8 +215,13 @@ class Branch {
     this.ask(this.form.step, change);
   }
 
+  printed(text) {
+    const box = html("pre", { dir: "auto", tabindex: "0", role: "group", "aria-label": "What the story printed" }, text);
+    return html("details", { class: "mcpsim-branch-printed" }, html("summary", { tabindex: "0" }, "What the story printed, played again"), box);
+  }
+
   branchNodes() {
-    const { told, ended } = this.branch;
+    const { told, ended, wanted, printed } = this.branch;
     this.back = this.makeButton("Back to the first run", () => this.close());
     const other = this.makeButton("Another change here", () => {
       this.state = "form";
@@ -227,7 +232,8 @@ class Branch {
     const step = this.form.step;
     return [
       html("p", { class: "mcpsim-branch-told", dir: "auto" }, html("b", {}, step ? `After step ${step}: ` : "Before the first step: "), ...prose(told)),
-      ended ? html("p", { class: "mcpsim-branch-error", dir: "auto" }, `The story ended with an error. ${ended}`) : null,
+      ended ? html("p", { class: wanted ? "mcpsim-branch-end" : "mcpsim-branch-error", dir: "auto" }, ...prose(ended)) : null,
+      printed ? this.printed(printed) : null,
       html("div", { class: "mcpsim-branch-buttons" }, this.back, other),
       this.pairs.element,
     ].filter(Boolean);

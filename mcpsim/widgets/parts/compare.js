@@ -157,7 +157,7 @@ class Pairs {
     const route = (step) => (step.to ? `${step.from} to ${step.to}` : step.from);
     if (row.state === "only") return `Only in ${left ? a : b}, ${route(left || right)}`;
     if (row.state === "moved") return `In ${left ? a : b}, ${route(left || right)}, in ${left ? b : a} step ${row.elsewhere}`;
-    if (row.state === "same") return `The same in both, ${route(left)}${row.later ? `, ${row.later} in ${b}` : ""}`;
+    if (row.state === "same") return `The same in both, ${route(left)}${row.later ? `, in ${b} ${row.later}` : ""}`;
     return `Differs, ${a}: ${route(left)}, ${b}: ${route(right)}`;
   }
 
@@ -196,14 +196,15 @@ class Pairs {
         step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
         step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
         row.state === "only" ? html("span", { class: "mcpsim-tag mcpsim-pairs-here" }, "only here") : null,
-        this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.later) : null,
+        this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.state === "same" ? `the same, ${row.later}` : row.later) : null,
       ),
     );
     cell.append(text);
     if (from < 0) return cell;
     const x1 = this.x(side, from);
     const group = svg("g", { class: `mcpsim-arrow mcpsim-k-${step.kind}` });
-    const y = PAIR_HEIGHT - 13;
+    // The head of an arrow has room above the frame of a row.
+    const y = PAIR_HEIGHT - 16;
     if (to >= 0 && to !== from) {
       const share = step.fate === "dropped" ? 0.62 : step.fate === "in flight" ? 0.8 : 1;
       const x2 = x1 + (this.x(side, to) - x1) * share;
@@ -260,7 +261,8 @@ class Pairs {
     const [, words] = PAIR_STATES[row.state];
     const [a, b] = this.data.names;
     const where = { only: `only in ${left ? a : b}`, moved: `in ${left ? b : a} it is step ${row.elsewhere}` }[row.state] || words;
-    const told = [html("p", { class: "mcpsim-pairs-state" }, this.badge(row.state, where), row.later ? ` ${b}: ${row.later}` : "")];
+    const but = row.state === "same" && row.later ? ", but for the time" : "";
+    const told = [html("p", { class: "mcpsim-pairs-state" }, this.badge(row.state, `${where}${but}`), row.later ? ` ${b}: ${row.later}` : "")];
     const sentence = (name, step) => html("p", { dir: "auto" }, html("b", {}, html("bdi", {}, name), ": "), ...prose(step.what));
     if (left && right && left.what === right.what) told.push(html("p", { dir: "auto" }, ...prose(left.what)));
     else {
