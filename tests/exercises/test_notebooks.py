@@ -104,7 +104,7 @@ def test_cells_are_short_and_links_lead_somewhere(project: Path, folder: str, na
         assert len(lines) <= 12
         assert max(map(len, lines)) <= 110
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(cells_of(path))):
-        if not target.startswith("https://modelcontextprotocol.io/specification/2026-07-28/"):
+        if not re.match(r"https://modelcontextprotocol\.io/specification/20(26-07-28|25-11-25)/", target):
             assert (path.parent / target).is_file(), target
 
 

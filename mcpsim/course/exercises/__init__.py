@@ -21,6 +21,7 @@ from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
+from mcpsim.course.exercises.set_03_handshake import HandshakeExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
 from mcpsim.course.exercises.set_07_caching import CachingExercises
@@ -41,6 +42,7 @@ __all__ = [
     "Verdict",
     "caching",
     "cancellation",
+    "handshake",
     "layers",
     "messages",
     "pagination",
@@ -66,6 +68,15 @@ def layers(*, patience_s: float = PATIENCE_S) -> LayerExercises:
         patience_s: how long your code may take in one check, in seconds.
     """
     return LayerExercises(patience_s)
+
+
+def handshake(*, patience_s: float = PATIENCE_S) -> HandshakeExercises:
+    """The exercises of lesson 03, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return HandshakeExercises(patience_s)
 
 
 def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
@@ -135,6 +146,7 @@ class Maker(Protocol):
 SETS: Final[tuple[Maker, ...]] = (
     messages,
     layers,
+    handshake,
     stateless,
     pagination,
     caching,

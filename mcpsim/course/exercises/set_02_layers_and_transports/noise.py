@@ -103,8 +103,8 @@ lines = {
     hints=(
         "A reader takes one line at a time, the whole of it, and reads it as JSON. Ask first: is it JSON? "
         "Then: is it one object with `jsonrpc`? Then: who may send it?",
-        "Three of them cannot be read as JSON in UTF-8. In one of these, something stands before "
-        "well-formed JSON; in another it is a single byte.",
+        "Three of them cannot be read as JSON in UTF-8. In one of these, something stands before well-formed "
+        "JSON; in another it is a single byte.",
         "In the modern era servers send responses and notifications, and no requests.",
     ),
     solution=(

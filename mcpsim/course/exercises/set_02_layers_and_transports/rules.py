@@ -16,8 +16,8 @@ ONE_LINE: Final = Rule(
     "Messages are delimited by newlines, and MUST NOT contain embedded newlines: one message a line.", STDIO
 )
 NO_REQUESTS: Final = Rule(
-    "A modern server MUST NOT write requests to `stdout`: what it needs of the client, it asks "
-    "for in a result.",
+    "A modern server MUST NOT write requests to `stdout`: what it needs of the client, it asks for in a "
+    "result.",
     f"{STDIO}#receiving-messages",
 )
 UTF_8: Final = Rule("Messages MUST be encoded in UTF-8.", "basic/transports/index#messages")
