@@ -3,7 +3,7 @@
 A wrong choice breaks the protocol at that moment: it is sent by the wrong side, answers what nobody has
 asked, or does not exist in this era. What might as well have come, such as the answer to another request that
 is open, or an error in place of a result, is never among them; so the order of two messages that do not wait
-for each other is never what decides.
+for each other is never what decides. Of several equal notifications in a row only the first is asked about.
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ _ROWS: Final[Mapping[tuple[str, frozenset[str]], tuple[Method, ...]]] = {
     for name in {row.name for row in METHODS}
     for eras in (frozenset({MODERN}), frozenset({LEGACY}), frozenset({MODERN, LEGACY}))
 }
+# What there is by itself in the legacy era alone. Not `initialize`: a client may fall back to that era.
+_ONLY_LEGACY: Final = tuple(
+    row
+    for row in METHODS
+    if row.kind in (REQUEST, NOTIFICATION)
+    and row.name != "initialize"
+    and not any(one.name == row.name and one.revisions & _REVISIONS[MODERN] for one in METHODS)
+)
 _NAMES: Final = frozenset(row.name for row in METHODS)
 # Errors that had to come: no result could have been right.
 _NO_RESULT: Final[Mapping[int, str]] = {
@@ -61,6 +69,7 @@ _NO_RESULT: Final[Mapping[int, str]] = {
     HEADER_MISMATCH: "a header does not say what the body says",
     MISSING_CLIENT_CAPABILITY: "the client did not declare what this needs",
 }
+_QUESTIONS: Final = ("elicitation/create", "sampling/createMessage", "roots/list")
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list")
 _CHANGES: Final = ("notifications/tools/list_changed", "notifications/message")
 
@@ -101,6 +110,7 @@ def predictions(
     reasons: dict[tuple[str, str], int] = {}
     asked: dict[str, list[list[int]]] = {}
     table = _Table(_eras_of(steps, conversation))
+    before: Move | None = None
     for step in steps:
         if len(asked) == MAX_ASKED:
             break
@@ -108,7 +118,9 @@ def predictions(
             continue
         reading = conversation.readings[step.frame.number]
         right = _move_of(step.frame, reading)
-        if right is not None and step.number not in broken:
+        again = right is not None and right.kind == NOTIFICATION and right == before
+        before = right
+        if right is not None and not again and step.number not in broken:
             choices = table.choices(step.frame, reading, right)
             if choices is not None:
                 place = crc32(f"{step.number} {right.method}".encode()) % (len(choices) + 1)
@@ -172,6 +184,8 @@ class _Table:
     # By who asked, who was asked, and the method: how many requests are not answered.
     open: dict[tuple[str, str, str], int] = field(default_factory=dict[tuple[str, str, str], int])
     begun: set[tuple[int, frozenset[str]]] = field(default_factory=set[tuple[int, frozenset[str]]])
+    # How often each wrong move was offered.
+    offered: dict[Move, int] = field(default_factory=dict[Move, int])
 
     def sent(self, frame: Frame, reading: Reading) -> None:
         message = frame.parsed
@@ -198,13 +212,28 @@ class _Table:
             # A peer that breaks a rule; or one that keeps a rule that is not known here.
             return None
         found = {wrong.move: wrong for wrong in moment.candidates(right) if wrong.move != right}
-        pool = list(found.values())
-        if len(pool) < _LEAST:
+        if len(found) < _LEAST:
             return None
-        # The nearest two, and then another one each time.
-        near, rest = pool[: _WRONG - 1], pool[_WRONG - 1 :]
-        turn = crc32(f"{right.method} {frame.number}".encode()) % max(1, len(rest))
-        return [*near, *rest[turn : turn + 1]]
+        chosen: list[Wrong] = []
+        while found and len(chosen) < _WRONG:
+            # Another kind of answer to the same request first. Then each for a reason of its own, and others
+            # than before; of these the nearest.
+            reasons = {_without_names(wrong.why) for wrong in chosen}
+            move = min(
+                found,
+                key=lambda move: (
+                    move._replace(kind=right.kind) != right,
+                    _without_names(found[move].why) in reasons,
+                    self.offered.get(move, 0),
+                ),
+            )
+            chosen.append(found.pop(move))
+            self.offered[move] = self.offered.get(move, 0) + 1
+        return chosen
+
+
+def _without_names(why: str) -> str:
+    return "".join(why.split("`")[::2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +285,12 @@ class _Moment:
             yield from self._message(sender, receiver, REQUEST, method)
             yield from self._input(method)
             yield from self._answer(receiver, sender, ERROR, method)
-        yield from self._message(self.server, self.client, REQUEST, "elicitation/create")
+        for question in _QUESTIONS:
+            yield from self._message(self.server, self.client, REQUEST, question)
         for change in _CHANGES:
             yield from self._message(self.client, self.server, NOTIFICATION, change)
         yield from self._message(self.server, self.client, NOTIFICATION, "notifications/initialized")
-        yield from self._handshake()
+        yield from self._only_legacy()
         for list_method in _LISTS:
             yield from self._answer(self.server, self.client, RESULT, list_method)
             yield from self._message(self.server, self.client, REQUEST, list_method)
@@ -318,9 +348,15 @@ class _Moment:
             why = f"This request had to fail: {_NO_RESULT[self.message.code]}."
             yield Wrong(right._replace(kind=RESULT), why, self._url("basic/index#responses"))
 
-    def _handshake(self) -> Iterator[Wrong]:
-        """What only a legacy connection has."""
-        if self.begun and self.modern:
-            move = Move(self.client, self.server, NOTIFICATION, "notifications/initialized")
-            why = "A modern connection has no handshake: `notifications/initialized` is a part of that."
-            yield Wrong(move, why, self._url("basic/versioning"))
+    def _only_legacy(self) -> Iterator[Wrong]:
+        """What the revision of a modern connection does not have."""
+        if not (self.begun and self.modern):
+            return
+        for row in _ONLY_LEGACY:
+            sender, receiver = self.client, self.server
+            if row.direction == "to_client":
+                sender, receiver = receiver, sender
+            why = f"`{row.name}` is not in this revision: only the legacy era has it."
+            if row.name == "notifications/initialized":
+                why = "A modern connection has no handshake: `notifications/initialized` is a part of that."
+            yield Wrong(Move(sender, receiver, row.kind, row.name), why, self._url("basic/versioning"))

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from mcpsim import Recording, StreamableHttp
+from mcpsim import Client, Context, Recording, Server, StreamableHttp, simulate
 from mcpsim.audit.rule import MUST
 from mcpsim.course.stories import STORIES
 from mcpsim.eras.methods import METHODS
+from mcpsim.eras.modern import request_meta
+from mcpsim.eras.revisions import LATEST_MODERN
 from mcpsim.recording.events import DELIVERED, Event
 from mcpsim.widgets.prediction import MAX_ASKED
 from mcpsim.widgets.steps import steps_of
@@ -57,10 +59,12 @@ def test_the_right_answer_is_what_comes_and_no_other_is(name: str, era: str, way
     assert count
 
 
-def body_of(move: list[str], request_id: int) -> dict[str, Any]:
+def body_of(move: list[str], request_id: int, era: str) -> dict[str, Any]:
     _, _, kind, method = move
     if kind == "request":
-        return {"jsonrpc": "2.0", "id": "made-up", "method": method, "params": {}}
+        # Without the metadata of a modern request the audit would take it for a legacy one.
+        meta = {"_meta": request_meta(LATEST_MODERN, {}, None)} if era == "modern" else {}
+        return {"jsonrpc": "2.0", "id": "made-up", "method": method, "params": meta}
     if kind == "notification":
         return {"jsonrpc": "2.0", "method": method, "params": {}}
     if kind == "error":
@@ -81,12 +85,12 @@ ABOUT_MOVES = {
 }
 
 
-def found_wrong(recording: Recording, step: int, move: list[str]) -> bool:
+def found_wrong(recording: Recording, step: int, move: list[str], era: str) -> bool:
     """Whether the audit finds that this cannot come in place of a step."""
     here = steps_of(recording).all[step - 1]
     frame = here.event.frame
     # An answer to nobody: an id that was never used on this connection.
-    body = json.dumps(body_of(move, 987_654)).encode() + b"\n"
+    body = json.dumps(body_of(move, 987_654, era)).encode() + b"\n"
     sent = here.event._replace(party=move[0], peer=move[1], data=body)
     after = here.event.at_us + 1
     arrived = Event(after, DELIVERED, move[1], move[0], frame=frame, connection=here.event.connection)
@@ -104,8 +108,35 @@ def test_the_audit_agrees_that_it_cannot_come(name: str) -> None:
         for step, _, wrong in asked(player_data(recording)):
             for move, why in wrong if step["n"] > known else ():
                 looked += 1
-                assert found_wrong(recording, step["n"], move), (era, step["n"], move, why)
+                assert found_wrong(recording, step["n"], move, step["era"]), (era, step["n"], move, why)
     assert looked > 5
+
+
+def test_a_run_of_equal_notifications_is_asked_about_once_and_the_choices_change() -> None:
+    server = Server("reports")
+
+    @server.tool()
+    async def export(context: Context) -> str:
+        """Build it."""
+        for part in range(1, 6):
+            await context.report_progress(part, 5)
+        return "done"
+
+    async def calls(client: Client) -> None:
+        """Call it."""
+        await client.call_tool("export", on_progress=lambda *_: None)
+
+    found = list(asked(player_data(simulate(calls, server=server).recording)))
+    assert [right[2:] for _, right, _ in found] == [
+        ["request", "tools/call"],
+        ["notification", "notifications/progress"],
+        ["result", "tools/call"],
+    ]
+    offered = [tuple(move) for _, _, wrong in found for move, _ in wrong]
+    assert len(set(offered)) >= len(offered) - 1
+    for _, _, wrong in found:
+        # Each for a reason of its own.
+        assert len({"".join(why.split("`")[::2]) for _, why in wrong}) == len(wrong)
 
 
 def test_one_request_at_a_time_is_not_what_is_asked() -> None:
