@@ -28,6 +28,7 @@ from mcpsim.course.exercises.set_07_caching import CachingExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
+from mcpsim.course.exercises.set_12_errors import ErrorExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Verdict",
     "caching",
     "cancellation",
+    "errors",
     "handshake",
     "layers",
     "messages",
@@ -133,6 +135,15 @@ def caching(*, patience_s: float = PATIENCE_S) -> CachingExercises:
     return CachingExercises(patience_s)
 
 
+def errors(*, patience_s: float = PATIENCE_S) -> ErrorExercises:
+    """The exercises of lesson 12, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ErrorExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -153,4 +164,5 @@ SETS: Final[tuple[Maker, ...]] = (
     progress,
     cancellation,
     rounds,
+    errors,
 )
