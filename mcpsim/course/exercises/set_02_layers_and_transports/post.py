@@ -101,7 +101,9 @@ def _judge(answer: object, value: object, what: str, request: Request) -> None:
         # A wildcard takes it as well, and still does not list it.
         if wanted not in _listed(headers):
             raise NotYet(
-                f"{about} `Accept` is {show(headers.get('Accept'))}; {wanted} is not listed.", ACCEPTS_BOTH
+                f"{about} `Accept` is {show(headers.get('Accept'))}; {wanted} is not listed.",
+                ACCEPTS_BOTH,
+                "One header lists both, with a comma between them.",
             )
     problems = header_problems(headers, request)
     if problems:

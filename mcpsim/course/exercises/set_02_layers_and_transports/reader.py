@@ -134,7 +134,7 @@ def _letters(rng: Random) -> tuple[tuple[bytes, bool], ...]:
 
 def _noise(rng: Random) -> tuple[bytes, bool]:
     return rng.choice(
-        [b"help-desk is ready\n", b"WARNING: slow\n", b"loading... 100 %\n", b"{not json}\n"]
+        [b"help-desk is ready\n", b"WARNING: slow\n", b"loading... 100 %\n", b"{not json}\n", b"\n"]
     ), False
 
 
@@ -221,8 +221,8 @@ Write the reader of a client. It is given the pieces that came out of a server's
 and returns the list of the messages in them, in order: each as the object that `json.loads` makes of it.
 
 - A piece may hold half a line, or several. It may even end within a letter.
-- A line that is no message is skipped: a line for people, JSON that is not an object with `"jsonrpc": "2.0"`,
-  bytes that are not UTF-8.
+- A line that is no message is skipped: a line for people, an empty one, JSON that is not an object with
+  `"jsonrpc": "2.0"`, bytes that are not UTF-8.
 - What comes after the last newline is not a line yet. Leave it out.
 
 You need not look at what is in a message: an object with `"jsonrpc": "2.0"` is enough here.""",

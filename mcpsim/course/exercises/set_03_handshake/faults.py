@@ -161,6 +161,8 @@ each what the fault is, with one of six words:
 - `"not declared"`: something is used that was not declared;
 - `"ping"`: a ping is not answered as it should be.
 
+Judge by what can be seen: where a server's answer may be right, it counts as right.
+
 `ex.recordings()["A"]` shows one in the player. The audit would tell you; try without it first.""",
     answer="faults",
     starter="""\
