@@ -748,6 +748,62 @@ KEEPERS: Final = [
 ]
 
 
+# --- What claims to be right ----------------------------------------------------------------------
+
+
+class Agreeable:
+    """Claims to equal everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Incomparable:
+    """Cannot even be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no comparison")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def opening(value: Any) -> type:
+    """A keeper that opens everything, and gives the same value."""
+
+    class Keeper:
+        def __init__(self, key: bytes) -> None:
+            pass
+
+        def seal(self, *arguments: Any) -> str:
+            return "state"
+
+        def open(self, *arguments: Any) -> Any:
+            return value
+
+    return Keeper
+
+
+async def ends_well(client: Any, call: Any, answer: Any, value: Any) -> Any:
+    result = await loop_by_recursion(client, call, answer)
+    return result and {"content": value}
+
+
+@pytest.mark.parametrize("value", [Agreeable(), Incomparable()], ids=["agreeable", "incomparable"])
+def test_what_claims_to_equal_everything_passes_nowhere(
+    set_of: Callable[..., ExerciseSet], value: Any
+) -> None:
+    ex: Any = set_of()
+    for verdict in (
+        ex.keeper.check(opening(value)),
+        ex.respond.check(lambda question, host: {"action": value, "content": value, "roots": value}),
+        ex.loop.check(lambda client, call, answer: ends_well(client, call, answer, value)),
+    ):
+        assert verdict.outcome is Outcome.NOT_YET, verdict
+        assert " raised " not in verdict.seen
+
+
 ALL: Final = [*FORMS, *RESPONSES, *LOOPS, *BOOKS, *KEEPERS]
 RIGHT: Final = [row for row in ALL if len(row) == 2]
 WRONG: Final = [row for row in ALL if len(row) == 4]

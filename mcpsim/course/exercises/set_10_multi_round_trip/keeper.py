@@ -19,6 +19,7 @@ from mcpsim.course.exercises.set_10_multi_round_trip.scripted import (
     TOOL,
     Json,
     ScriptedServer,
+    as_json,
     asks,
     says,
 )
@@ -158,7 +159,7 @@ def _judge(keeper: _Keeper, sealed: Sealed, attack: Attack) -> None:
         f"{show(sealed.value)} was sealed for {show(sealed.principal)}, {_short(sealed.params)}, until "
         f"{sealed.expires_ms} ms. It is {attack.what}."
     )
-    if attack.good and (isinstance(value, _Refused) or value != sealed.value):
+    if attack.good and as_json(value) != as_json(sealed.value):
         came = "was refused" if isinstance(value, _Refused) else f"gave {show(value)}"
         raise NotYet(f"{seen} That is as it should be, and `open` {came}.", attack.rule, attack.look)
     if not attack.good and not isinstance(value, _Refused):

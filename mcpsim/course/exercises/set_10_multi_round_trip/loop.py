@@ -28,6 +28,7 @@ from mcpsim.course.exercises.set_10_multi_round_trip.scripted import (
     Json,
     ScriptedServer,
     Turn,
+    as_json,
     asks,
     form,
     says,
@@ -367,7 +368,7 @@ def _judge_value(case: Case, answer: object, value: object, recording: Recording
         return
     last = exchanges(recording, CALL)[-1].result or {}
     returned = cast("Json", value) if isinstance(value, dict) else {}
-    if not last or returned.get("content") != last.get("content"):
+    if not last or as_json(returned.get("content")) != as_json(last.get("content")):
         raise NotYet(
             f"{server} {name_of(answer)} returned {show(cast('Any', value))}; the last result has the "
             f"content "

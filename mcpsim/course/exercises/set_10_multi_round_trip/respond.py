@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,7 @@ from mcpsim.course.exercises.set_10_multi_round_trip.scripted import (
     TOOL,
     Json,
     ScriptedServer,
+    as_json,
     asks,
     form,
     says,
@@ -151,7 +153,12 @@ def _judge(answer: object, case: Case, value: object) -> None:
     seen = f"The question is {case.what}. {name_of(answer)} returned {show(value)}."
     if not isinstance(value, dict):
         raise NotYet(seen, KEYS, "Return the response as a dict.")
-    response = {str(key): item for key, item in cast("dict[Any, Any]", value).items()}
+    text = as_json(cast("Any", value))
+    if text is None:
+        raise NotYet(
+            seen, KEYS, "What JSON cannot carry cannot be sent: use dicts, lists, texts and numbers."
+        )
+    response: Json = json.loads(text)
     if case.host.asked != ([case.asked] if case.asked is not None else []):
         wanted = case.asked[0] if case.asked is not None else "nothing"
         done = ", ".join(str(one[0]) for one in case.host.asked) or "nothing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -56,6 +57,17 @@ class _Scripted:
 
     async def run(self, context: Any, arguments: Json) -> Json:
         return self.turn(arguments, context.principal)
+
+
+def as_json(value: object) -> str | None:
+    """What a learner's value is on the wire, with its members in order; None where JSON cannot carry it.
+
+    Two values are compared by this: what a learner wrote may claim to equal everything.
+    """
+    try:
+        return json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def asks(questions: Json | None, state: str | None) -> Json:

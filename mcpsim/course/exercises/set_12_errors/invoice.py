@@ -10,6 +10,7 @@ from typing import Any, Final
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
+from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_04_stateless.worlds import worlds
 from mcpsim.course.exercises.set_12_errors.rules import IN_THE_RESULT, NO_SECRETS, TOOL_ERROR
 from mcpsim.course.exercises.showing import name_of, show
@@ -160,7 +161,7 @@ def _judge_result(where: str, answer: object, database: Database, given: list[An
     result = run.value
     text = " ".join(getattr(block, "text", "") for block in result.content)
     if database.state == THERE:
-        if result.is_error or given != [database.text]:
+        if result.is_error or [as_text(value) for value in given] != [database.text]:
             raise NotYet(
                 f"{where} It says {show(database.text)}, and the tool says {show(text)}.",
                 None,
