@@ -6,6 +6,7 @@ words of the rule or of what to look at next.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -182,6 +183,17 @@ async def brew_in_a_scope_of_its_own(context: Any, machine: Any, seconds: Any) -
                 tasks.start_soon(machine.cool)
 
 
+async def brew_with_a_limit_on_cooling(context: Any, machine: Any, seconds: Any) -> Any:
+    try:
+        await machine.heat()
+        await anyio.sleep(seconds)
+        machine.pour()
+        return "Coffee"
+    finally:
+        with anyio.move_on_after(1, shield=True):
+            await machine.cool()
+
+
 async def brew_without_finally(context: Any, machine: Any, seconds: Any) -> Any:
     await machine.heat()
     await anyio.sleep(seconds)
@@ -299,6 +311,10 @@ async def brew_tea(context: Any, machine: Any, seconds: Any) -> Any:
     return "Tea"
 
 
+async def brew_for_ever(context: Any, machine: Any, seconds: Any) -> Any:
+    await anyio.sleep_forever()
+
+
 async def brew_nothing(context: Any, machine: Any, seconds: Any) -> Any:
     return "Coffee"
 
@@ -306,18 +322,20 @@ async def brew_nothing(context: Any, machine: Any, seconds: Any) -> Any:
 BREWS: Final = [
     ("clean_up", brew_and_raise_again),
     ("clean_up", brew_in_a_scope_of_its_own),
+    ("clean_up", brew_with_a_limit_on_cooling),
     ("clean_up", brew_without_finally, "while the coffee is brewed", "Cool down in `finally`"),
     ("clean_up", brew_without_a_shield, "the machine is still hot", "cancelled at each `await`"),
-    ("clean_up", brew_under_a_shield, "one cup is poured; it should be no cup", "the cleaning up alone"),
+    ("clean_up", brew_under_a_shield, "one cup is poured. There should be none", "the cleaning up alone"),
     ("clean_up", brew_heats_before_try, "while the machine heats up", "from the first `await` on"),
-    ("clean_up", brew_pours_first, "one cup is poured; it should be no cup", "nothing more is made"),
-    ("clean_up", brew_pours_in_finally, "one cup is poured; it should be no cup", "free what it held"),
+    ("clean_up", brew_pours_first, "one cup is poured. There should be none", "nothing more is made"),
+    ("clean_up", brew_pours_in_finally, "one cup is poured. There should be none", "free what it held"),
     ("clean_up", brew_swallows, "went on after the cancellation and returned 'Stopped'", "needs a `raise`"),
     ("clean_up", brew_catches_errors_only, "the machine is still hot", "Cool down in `finally`"),
     ("clean_up", brew_hides_errors, "the answer is a result like any other", "Let the error of `pour` out"),
     ("clean_up", brew_forgets_when_it_fails, "there is no cup", "Cool down in `finally`"),
     ("clean_up", brew_tea, "the answer says 'Tea'", 'Return "Coffee"'),
-    ("clean_up", brew_nothing, "no cup is poured; it should be one cup", "pour, in this order"),
+    ("clean_up", brew_for_ever, "was not at its end when the client gave up", "which loop goes on"),
+    ("clean_up", brew_nothing, "no cup is poured. There should be one", "pour, in this order"),
     ("clean_up", lambda context, machine, seconds: machine.brew(), "raised AttributeError", "Put it into"),
 ]
 
@@ -333,6 +351,16 @@ async def call_with_the_clients_own(
         except RequestTimeout:
             return None
         return result.content[0].text
+
+
+async def call_with_the_loops_own(
+    client: Any, tool: Any, arguments: Any, quiet_s: Any, at_most_s: Any
+) -> Any:
+    call = client.call_tool(tool, arguments, timeout_s=quiet_s, reset_on_progress=True)
+    try:
+        return text_of(await asyncio.wait_for(call, at_most_s))
+    except (TimeoutError, RequestTimeout):
+        return None
 
 
 async def call_and_watch(client: Any, tool: Any, arguments: Any, quiet_s: Any, at_most_s: Any) -> Any:
@@ -438,6 +466,7 @@ async def call_from_the_end_of_progress(
 
 PATIENCE: Final = [
     ("patience", call_with_the_clients_own),
+    ("patience", call_with_the_loops_own),
     ("patience", call_and_watch),
     ("patience", call_without_an_end, "The server is silent", "Leave the call when its time is over"),
     ("patience", call_at_most, "The last news was 0 ms after the call", "SHOULD cancel the request"),

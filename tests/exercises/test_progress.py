@@ -225,6 +225,10 @@ async def copies_and_says_nothing(context: Any, sizes: Any) -> Any:
     await copies_with_the_context(context, sizes)
 
 
+async def copies_for_ever(context: Any, sizes: Any) -> Any:
+    await anyio.sleep_forever()
+
+
 REPORTS: Final = [
     ("report", copies_with_the_context),
     ("report", copies_from_zero),
@@ -285,6 +289,7 @@ REPORTS: Final = [
         "Its name is",
     ),
     ("report", copies_all_then_reports, "was reported after", "Copy one file"),
+    ("report", copies_for_ever, "was not at its end when the client gave up", "which loop goes on"),
     ("report", copies_in_silence, "no notification says so", "Report after each file"),
     ("report", copies_and_says_nothing, "returned 'None'", "files'"),
     ("report", lambda context, sizes: sizes["first"], "raised TypeError", "Put it into a server"),

@@ -21,6 +21,7 @@ class Handler:
 
     Attributes:
         returned: how often it came to its end and returned something.
+        is_endless: set by a story whose client has given up waiting for it.
 
     Raises:
         NotYet: it is no function.
@@ -35,6 +36,7 @@ class Handler:
         self._error: Exception | None = None
         self._is_open = False
         self.returned = 0
+        self.is_endless = False
 
     async def call(self, *arguments: Any) -> Any:
         """Call it, and wait for what it returns where it is async."""
@@ -51,7 +53,7 @@ class Handler:
         return value
 
     def require_no_error(self, recording: Recording, *, expected: type[Exception] | None = None) -> None:
-        """It neither raised nor returned `...`.
+        """It came to its end, and neither raised nor returned `...`.
 
         Args:
             recording: the run, to be shown with what is wrong.
@@ -59,8 +61,14 @@ class Handler:
 
         Raises:
             NotAttempted: it returned `...`.
-            NotYet: it raised.
+            NotYet: it raised, or is endless.
         """
+        if self.is_endless:
+            raise NotYet(
+                f"{name_of(self._function)} was not at its end when the client gave up, after a minute.",
+                look="What does it wait for, or which loop goes on?",
+                recording=recording,
+            )
         if self._is_open:
             raise NotAttempted
         if self._error is None or (expected is not None and isinstance(self._error, expected)):

@@ -13,6 +13,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
+from mcpsim.errors import RequestTimeout
 from mcpsim.messages import Notification
 from mcpsim.recording import Recording
 from mcpsim.recording.events import HANDLER_STARTED
@@ -77,7 +78,11 @@ def _call(
     async def story(client: Client) -> str:
         meta = None if token is None else {"progressToken": token}
         params: dict[str, Any] = {"name": "copy", "arguments": {"sizes": sizes}}
-        result = await client.request("tools/call", params, meta=meta)
+        try:
+            result = await client.request("tools/call", params, meta=meta)
+        except RequestTimeout:
+            handler.is_endless = True
+            return ""
         return " ".join(str(block.get("text", "")) for block in result["content"])
 
     def judge(recording: Recording) -> None:

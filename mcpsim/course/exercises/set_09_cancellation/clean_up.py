@@ -15,7 +15,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
-from mcpsim.errors import ProtocolError
+from mcpsim.errors import ProtocolError, RequestTimeout
 from mcpsim.recording import Recording
 from mcpsim.server import Context, Server
 
@@ -167,6 +167,8 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
                 value = await client.request("tools/call", {"name": "brew", "arguments": {}})
         except ProtocolError as error:
             value = error
+        except RequestTimeout:
+            handler.is_endless = True
         if scene.stop_s is not None:
             await anyio.sleep(max(0.0, scene.stop_s - anyio.current_time()))
         await anyio.sleep(BREWING_S + 2 * COOLING_S + 1)
@@ -201,7 +203,7 @@ def _compare(where: str, answer: object, scene: Scene, machine: Machine, recordi
     if machine.poured != scene.poured:
         too_many = machine.poured > scene.poured
         raise NotYet(
-            f"{where} {_cups(machine.poured)} poured; it should be {_cups(scene.poured)}.",
+            f"{where} {_cups(machine.poured)} poured. There should be {'one' if scene.poured else 'none'}.",
             STOPS if too_many else RACES,
             "After a cancellation nothing more is made: the shield is for the cleaning up alone."
             if too_many

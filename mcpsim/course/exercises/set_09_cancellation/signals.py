@@ -10,10 +10,12 @@ from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.specimens import Specimen, grade_words
 from mcpsim.course.exercises.verdict import Rule
-from mcpsim.eras.pages import LEGACY
+from mcpsim.eras.pages import LEGACY, spec_url
+from mcpsim.eras.revisions import LATEST_LEGACY
 
 MODERN_PAGE: Final = "basic/patterns/cancellation"
 LEGACY_PAGE: Final = "basic/utilities/cancellation"
+SENDING: Final = "basic/transports#sending-messages-to-the-server"
 
 WORDS: Final[Mapping[str, str]] = {
     "notification": "send `notifications/cancelled` with the id of the request",
@@ -59,7 +61,7 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
         Rule(
             "A disconnection SHOULD NOT be taken for a cancellation. To cancel, the client SHOULD send "
             "`notifications/cancelled`.",
-            "basic/transports#sending-messages-to-the-server",
+            SENDING,
             LEGACY,
         ),
     ),
@@ -74,7 +76,7 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
         ),
     ),
     "E": Situation(
-        "legacy (2025-11-25): a `tools/call` was answered with a task, and the task still works",
+        f"legacy ({LATEST_LEGACY}): a `tools/call` was answered with a task, and the task still works",
         "tasks/cancel",
         "The request is answered already. What is still at work is the task.",
         Rule(
@@ -157,7 +159,10 @@ be rid of it.
 |---|---|
 {_WORDS}
 
-(A legacy client over HTTP may close the stream as well. What is asked for is what says that it cancels.)""",
+(A legacy client over HTTP may close the stream as well. What is asked for is what says that it cancels.)
+
+The legacy rules: [cancellation, {LATEST_LEGACY}]({spec_url(LEGACY, LEGACY_PAGE)}),
+[Streamable HTTP, {LATEST_LEGACY}]({spec_url(LEGACY, SENDING)}).""",
     answer="signals",
     starter="""\
 signals = {
