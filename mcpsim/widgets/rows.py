@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from mcpsim.errors import MalformedMessage
 from mcpsim.messages import Notification, Request, read_json
 from mcpsim.recording import Frame, Recording, events
+from mcpsim.widgets.asked import Asked
 from mcpsim.widgets.comparing import Comparing
 from mcpsim.widgets.fields import explain
 from mcpsim.widgets.labels import kind_of, label_of, short_of
@@ -159,6 +160,7 @@ class Rows:
         self._positions: dict[tuple[str, str], int] = {}
         self._conversation, self._placing, self._narrator = conversation, placing, narrator
         self._passing, self._comparing, self._states = passing, compared, states
+        self._asked = Asked(steps, conversation)
         self._step_of_frame = {step.frame.number: step.number for step in steps.all if step.frame}
 
     def row(self, step: Step) -> dict[str, Any]:
@@ -204,7 +206,9 @@ class Rows:
         }
 
     def body(self, step: Step) -> dict[str, Any]:
-        """What of a row only the pane of its message shows; {} where it is no message."""
+        """What of a row only its pane shows; {} where there is nothing to show."""
+        if step.question is not None and step.event.kind != events.HANDLER_CANCELLED:
+            return {"asked": self._asked.body(step, step.question)}
         if step.frame is None:
             return {}
         frame, reading = step.frame, self._conversation.readings[step.frame.number]

@@ -83,6 +83,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
             `json`), `state` (position in `states` of the request state that it carries, or -1) and
             `compared` (what is not the same as in a related message, as `Comparing.rows` gives it). `pins`
             (positions in `findings`) where the audit found something.
+            And `asked` where a user or a host is asked, or answers: see `Asked.body`.
         `texts`: a list of [text, url], each of them once.
         `findings`: what the audit says: `level`, `party`, `rule` (its id), `message`, `hint`, `url`; empty
             where the recording has more than `MAX_AUDITED` messages, or is as large in another way.

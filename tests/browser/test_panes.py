@@ -277,3 +277,20 @@ def test_a_huge_and_a_deep_message_are_shown_in_part(play: Play, made: Any) -> N
     expect(message).to_contain_text("It cannot be read as a message, for the reason above.")
     page.keyboard.press("Alt+2")
     expect(pane(page, "Raw bytes")).to_contain_text("bytes)")
+
+
+def test_what_a_user_is_asked_and_answers(play: Callable[..., Page]) -> None:
+    page = play(STORIES["two-rounds"].play().recording, cursor=3)
+    pane = page.get_by_role("tabpanel", name="Message")
+    expect(pane).to_contain_text("The question came with step 2.")
+    expect(pane.get_by_role("blockquote")).to_have_text("When do you want to go to Pisa?")
+    expect(pane.get_by_role("listitem")).to_have_text("Day of travel: a day, such as 2026-07-28; required")
+    expect(pane).to_contain_text('"requestedSchema"')
+    page.keyboard.press("ArrowRight")
+    expect(pane).to_contain_text('"day": "2026-09-01"')
+    pane.get_by_role("button", name="Go to step 5").click()
+    expect(pane).to_contain_text('"inputResponses"')
+    # What is to come is not told where it is hidden.
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("h")
+    expect(pane.get_by_role("button", name="Go to step 5")).to_have_count(0)

@@ -198,6 +198,15 @@ def test_the_user_is_a_lane_where_a_client_asks_it(era, answer, label, what):
     assert (asked["what"], answered["what"]) == ("The client asks the user: “Your order?”", what)
     assert asked["thread"] == answered["thread"]
     assert asked["family"] == answered["family"] > 0
+    # The question came with a message before it, and the answer goes out with one after it.
+    assert asked["asked"]["text"] == "Your order?"
+    assert json.loads(asked["asked"]["json"])["requestedSchema"] == {"type": "object", "properties": {}}
+    brought, sent = (data["steps"][one["asked"]["carried"] - 1] for one in (asked, answered))
+    assert brought["n"] < asked["n"] < answered["n"] < sent["n"]
+    assert "Your order?" in brought["json"]
+    given = {"action": "accept", "content": {}} if answer == {} else {"action": answer}
+    assert json.loads(answered["asked"]["json"]) == given
+    assert f'"{given["action"]}"' in sent["json"]
     (bar,) = [bar for bar in data["bars"] if bar["kind"] == "asked"]
     assert (bar["party"], bar["from"], bar["until"]) == ("user", asked["n"], answered["n"])
 

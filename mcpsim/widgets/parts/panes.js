@@ -168,6 +168,7 @@ class Panes {
   messagePane(step) {
     if (!step) return [html("p", { class: "mcpsim-quiet" }, "No message yet.")];
     if (step.coming) return [html("p", { class: "mcpsim-quiet" }, ON_ITS_WAY)];
+    if (step.asked) return this.askedPane(step);
     if (!step.frame) return [html("p", { class: "mcpsim-quiet" }, "This step is not a message: nothing crosses the wire.")];
     const parts = [];
     const travel = html("p", { class: "mcpsim-travel" }, this.travel(step));
@@ -182,6 +183,31 @@ class Panes {
     if (step.state >= 0) parts.push(this.stateInside(step.state));
     if (step.fields.length) parts.push(...this.fields(step));
     return parts;
+  }
+
+  // What a user or a host is asked, and answers: MCP does not say how, so there is no message of it.
+  askedPane(step) {
+    const { text, fields, json, carried } = step.asked;
+    const asks = step.kind === "question";
+    const shown = carried && (asks || !this.view.hiding || carried <= this.view.cursor);
+    const told = asks ? `The question came with step ${carried}.` : `The answer goes out with step ${carried}.`;
+    const parts = [
+      html("p", { class: "mcpsim-quiet" }, "Between the client and whoever it asks nothing crosses the wire: this is no message of MCP. ", shown ? told : ""),
+      shown ? html("div", { class: "mcpsim-bar-of" }, this.stepButton(carried), json ? this.copyButton("Copy JSON", () => json) : null) : null,
+      text ? html("blockquote", { class: "mcpsim-asked", dir: "auto" }, text) : null,
+      fields.length ? html("ul", { class: "mcpsim-asked-fields" }, ...fields.map(([label, what]) => html("li", { dir: "auto" }, html("b", {}, html("bdi", {}, label)), what ? `: ${what}` : ""))) : null,
+    ];
+    if (json) {
+      const lines = json.split("\n").map((line) => {
+        const row = html("div", { class: "mcpsim-line" }, ...this.tokens(line.trimStart()));
+        row.style.paddingLeft = `${line.length - line.trimStart().length + 2}ch`;
+        return row;
+      });
+      parts.push(html("h4", {}, asks ? "What the server asks" : "What the client sends as the answer"), html("div", { class: "mcpsim-json", dir: "ltr" }, ...lines));
+    } else if (!asks) {
+      parts.push(html("p", { class: "mcpsim-quiet" }, "No message takes an answer out after this step."));
+    }
+    return parts.filter(Boolean);
   }
 
   unreadable(step) {

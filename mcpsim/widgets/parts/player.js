@@ -387,6 +387,7 @@ class View {
     this.hiding = !this.hiding;
     this.hideButton.setAttribute("aria-pressed", String(this.hiding));
     this.refresh();
+    this.panes.again();
   }
 
   // Draw once more what depends on switches, and not on the cursor.
