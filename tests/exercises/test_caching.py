@@ -393,6 +393,29 @@ class Unfinished:
         return None
 
 
+class Liar(dict[Any, Any]):
+    """Claims to be every result."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __missing__(self, key: Any) -> Any:
+        return 1
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class GivesLies(ByKey):
+    def get(self, method: str, params: Any, principal: str, now_ms: int) -> Any:
+        return Liar()
+
+
+class Hiding(ByKey):
+    @property
+    def notified(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("not here")
+
+
 class WantsMore(ByKey):
     def __init__(self, server: str) -> None:
         super().__init__()
@@ -415,6 +438,8 @@ CACHES: Final = [
     ("host_cache", GivesEntries, "which nobody has put in", "Return a result as it came"),
     ("host_cache", ForAllObjects, "nobody has put in", "shared between two objects"),
     ("host_cache", Unfinished, "no method `put`", "`get`, `put` and `notified`"),
+    ("host_cache", GivesLies, "which nobody has put in", "Return a result as it came"),
+    ("host_cache", Hiding, "raised RuntimeError: not here", "Call it yourself"),
     ("host_cache", WantsMore, "raised TypeError", "Call it yourself"),
 ]
 

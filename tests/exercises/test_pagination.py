@@ -139,7 +139,7 @@ async def whole_by_recursion(client: Any) -> Any:
 
 
 async def whole_read_twice(client: Any) -> Any:
-    """Reads again after a change would be found; nothing forbids it."""
+    """Reads the list once more, to see whether it has changed; nothing forbids it."""
     first = await whole_by_recursion(client)
     return None if first is None else await whole_by_pages(client)
 
@@ -224,6 +224,8 @@ WHOLE: Final = [
     ("whole_list", whole_by_pages),
     ("whole_list", whole_by_recursion),
     ("whole_list", in_attempts(3)),
+    ("whole_list", in_attempts(2)),
+    ("whole_list", whole_read_twice),
     ("whole_list", whole_first_page, "Answer 1 has the `nextCursor`", "whatever it is"),
     (
         "whole_list",
@@ -264,10 +266,9 @@ WHOLE: Final = [
     (
         "whole_list",
         loop_while(lambda page: "nextCursor" in page),
-        "nothing follows. The list was begun 1 time.",
+        "was refused with -32602, and nothing follows.",
         "begin again without a cursor",
     ),
-    ("whole_list", in_attempts(2), "The list was begun 2 times.", "begin again without a cursor"),
     ("whole_list", in_attempts(20), "The list was begun 20 times.", "3 times at most"),
     ("whole_list", in_attempts(10_000), "refuses every cursor. The list was begun", "at most"),
     ("whole_list", whole_and_wait, "not at its end after 10 s", "What does it wait for"),
@@ -384,6 +385,19 @@ def cut_raises_key_error(names: Any, cursor: Any, size: Any) -> Any:
     return cut_with_an_empty_last_page(names, cursor and cursor.replace("after:", ">"), size)
 
 
+def cut_from_a_copy(names: Any, cursor: Any, size: Any) -> Any:
+    """The rest of the list travels in the cursor, as it was when the client began."""
+    left = names if cursor is None else json.loads(cursor)
+    if not isinstance(left, list):
+        raise ValueError(cursor)
+    return left[:size], json.dumps(left[size:]) if len(left) > size else None
+
+
+def cut_from_a_copy_without_what_is_gone(names: Any, cursor: Any, size: Any) -> Any:
+    page, following = cut_from_a_copy(names, cursor, size)
+    return [name for name in page if name in names], following
+
+
 def cut_first_only(names: Any, cursor: Any, size: Any) -> Any:
     return names[:size], None
 
@@ -391,6 +405,8 @@ def cut_first_only(names: Any, cursor: Any, size: Any) -> Any:
 CUT: Final = [
     ("cut_pages", cut_by_base64),
     ("cut_pages", cut_with_an_empty_last_page),
+    ("cut_pages", cut_from_a_copy_without_what_is_gone),
+    ("cut_pages", cut_from_a_copy, "It is not among the names that were given", "in `names` now"),
     ("cut_pages", cut_by_offset, "two names were added in front. ", "A count of names is no place"),
     ("cut_pages", cut_by_index_of_the_last, "refused its own cursor", "stays good"),
     ("cut_pages", cut_by_index_of_the_next, "the name that comes next was removed.", "stays good"),

@@ -64,11 +64,19 @@ class _Cutter:
             raise NotAttempted
         pair = items_of(value)
         page = None if pair is None or len(pair) != 2 else texts_of(pair[0])
-        if pair is None or page is None or any(name not in names for name in page):
+        if pair is None or page is None or None in page:
             raise NotYet(
                 f"{name_of(self.answer)} returned {show(value)} on {on}.",
                 RESULT,
                 "Return a pair: the list of names on the page, and the cursor of the next one or None.",
+            )
+        gone = next((name for name in page if name not in names), None)
+        if gone is not None:
+            raise NotYet(
+                f"{name_of(self.answer)} put {show(gone)} on a page on {on}. It is not among the names that "
+                "were given.",
+                RESULT,
+                "Show what is in `names` now, and nothing else.",
             )
         following = None if pair[1] is None else as_text(pair[1])
         if pair[1] is not None and following is None:
@@ -226,7 +234,6 @@ def _changing(cutter: _Cutter, change: Change, names: list[str], size: int, rng:
     stayed = [name for name in later if name in names and name not in first]
     seen = list(first)
     for _ in range(MAX_PAGES):
-        # What is gone may still be shown: a server may keep the list as it was for whoever is reading it.
         page, cursor = cutter.good([*later], cursor, size, when)
         seen += page
         if cursor is None:
@@ -367,8 +374,8 @@ The other side: a server calls this function for every page. Write it.
 Return a pair: the names of the page as a list, and the cursor of the next page, or None after the last one.
 For a cursor that you cannot have given out, raise `ValueError`: the server answers -32602 then.
 
-A name that is in the list all the time comes exactly once. Keep nothing between two calls: the next one may
-come to another process.""",
+A name that is in the list all the time comes exactly once; one that is gone does not come any more. Keep
+nothing between two calls: the next one may come to another process.""",
     answer="cut",
     starter='''\
 def cut(names, cursor, size):

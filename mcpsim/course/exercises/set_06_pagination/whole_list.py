@@ -277,10 +277,9 @@ def _judge(case: Case, recording: Recording) -> None:
 def _judge_end(
     server: str, asked: Sequence[Any], following: str | None, *, ended: bool, begun: int, refused: bool
 ) -> None:
-    if refused and begun < ATTEMPTS:
+    if refused and begun == 1:
         raise NotYet(
-            f"{server} Request {len(asked)} was refused with {INVALID_PARAMS}, and nothing follows. The list "
-            f"was begun {begun} time{'' if begun == 1 else 's'}.",
+            f"{server} Request {len(asked)} was refused with {INVALID_PARAMS}, and nothing follows.",
             BEGIN_ANEW,
             f"Catch the error and begin again without a cursor, {ATTEMPTS} times at most in all.",
         )
@@ -337,8 +336,8 @@ the order in which they came.
 
 - The server may do whatever it is allowed to: with pages or without, of any size, with any cursor.
 - The list may change while you read it, and then a member may come twice.
-- If a cursor is refused with -32602, drop what you have and begin again. Begin {ATTEMPTS} times at most; if
-  that does not help, return None.
+- If a cursor is refused with -32602, drop what you have and begin again. Begin {ATTEMPTS} times at most, the
+  first included; if that does not help, return None.
 
 `await client.request("{LIST}", {{"cursor": cursor}})` asks for a page, and returns it as a dict.""",
     answer="whole_list",
