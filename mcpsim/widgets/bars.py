@@ -109,8 +109,8 @@ def _handlers(recording: Recording, steps: Steps, conversation: Conversation, li
     for index, event in enumerate(recording.events[:limit]):
         if event.kind == events.HANDLER_STARTED:
             running.setdefault(_key(event), []).append(index)
-        elif event.kind in _ENDS and running.get(_key(event)):
-            start = running[_key(event)].pop(0)
+        elif event.kind in _ENDS and (starts := running.get(_key(event))):
+            start = starts.pop(0)
             outcome = str((event.detail or {}).get("outcome", ""))
             yield _handler(recording, start, questions, marks, index, _ENDS[event.kind], outcome)
     for starts in running.values():
@@ -159,12 +159,10 @@ def _marks(recording: Recording, conversation: Conversation) -> dict[tuple[str, 
     found: dict[tuple[str, int, str], list[Mark]] = {}
     for frame in recording.frames:
         message = frame.parsed
+        if not isinstance(message, Notification) or message.method != "notifications/progress":
+            continue
         call = conversation.readings[frame.number].call
-        if (
-            not isinstance(message, Notification)
-            or message.method != "notifications/progress"
-            or call is None
-        ):
+        if call is None:
             continue
         params = message.params or {}
         done, total = _number(params.get("progress")), _number(params.get("total"))
@@ -324,7 +322,9 @@ def _side_by_side(bars: list[Bar], recording: Recording) -> Iterator[Bar]:
         taken = free.setdefault(place, [])
         # What ended before this one began gives its place back.
         now = (bar.start, began_us)
-        depth = next((n for n, ends in enumerate(taken) if _over(ends, now)), len(taken))
+        depth = 0
+        while depth < len(taken) and not _over(taken[depth], now):
+            depth += 1
         ends = (
             bar.stop if bar.stop is not None else len(recording.events),
             bar.until_us if bar.stop is None and bar.end == "stale" and bar.until_us is not None else -1,
@@ -333,7 +333,7 @@ def _side_by_side(bars: list[Bar], recording: Recording) -> Iterator[Bar]:
             taken[depth] = ends
         elif depth < DEEPEST:
             taken.append(ends)
-        yield replace(bar, depth=min(depth, DEEPEST))
+        yield replace(bar, depth=min(depth, DEEPEST)) if depth else bar
 
 
 def _over(ends: tuple[int, int], now: tuple[int, int]) -> bool:

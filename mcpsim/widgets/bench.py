@@ -204,7 +204,7 @@ class Bench(Player):
     def _told(self, data: dict[str, Any] | None = None) -> Sequence[dict[str, Any]]:
         """All steps of the run, also where the browser does not have them yet."""
         found = data or self.data
-        return self._pieces.told if len(found["steps"]) < self._pieces.count else found["steps"]
+        return self.pieces.told if len(found["steps"]) < self.pieces.count else found["steps"]
 
     def _add_row(self) -> None:
         before = self._rows[-1] if self._rows else None
@@ -214,7 +214,7 @@ class Bench(Player):
         ):
             return
         audited = len(self.run.recording.frames) <= MAX_AUDITED
-        levels = [one["level"] for one in self._pieces.findings()["findings"]] if audited else None
+        levels = [one["level"] for one in self.pieces.findings()["findings"]] if audited else None
         row = row_of(self.run, self._knobs, self.settings, levels=levels, before=before)
         # One more than is shown, to compare with.
         self._rows = [*self._rows, row][-MAX_ROWS - 1 :]

@@ -71,14 +71,14 @@ class Player(Branching, Picture):
         cast("Any", self).on_msg(self._on_message)
 
     def _data_of(self, recording: Recording, cursor: int | None = None) -> dict[str, Any]:
-        """What the browser gets at once; `self._pieces` has the rest."""
-        self._pieces = Pieces(recording)
-        if self._pieces.count <= WHOLE:
-            return self._pieces.whole()
-        return self._pieces.opening(int(self.cursor if cursor is None else cursor))
+        """What the browser gets at once; `self.pieces` has the rest."""
+        self.pieces = Pieces(recording)
+        if self.pieces.count <= WHOLE:
+            return self.pieces.whole()
+        return self.pieces.opening(int(self.cursor if cursor is None else cursor))
 
     def _on_message(self, _: Any, content: object, buffers: object) -> None:
-        piece = piece_of(self._pieces, content)
+        piece = piece_of(self.pieces, content)
         if piece is not None:
             cast("Any", self).send(piece)
             return
@@ -102,7 +102,7 @@ class Player(Branching, Picture):
     @property
     def steps(self) -> int:
         """The number of steps, which is the last position of the cursor."""
-        return self._pieces.count
+        return self.pieces.count
 
     @traitlets.validate("cursor")
     def _keep_cursor_within(self, proposal: Any) -> int:
@@ -124,7 +124,7 @@ class Player(Branching, Picture):
 
     def still_html(self) -> str:
         """The diagram, as it is at no step in particular."""
-        later = self._pieces.count - len(self.data["steps"])
+        later = self.pieces.count - len(self.data["steps"])
         return still_of({**self.data, "left_out": self.data["left_out"] + later})
 
 

@@ -91,7 +91,7 @@ class Placing:
         """Where one step is."""
         kind = kind_of(step, self._conversation)
         y = self._even.y[step.index]
-        thread, part = self._thread(self.call_of(step))
+        thread, part = self._thread(self.call_of(step)) if self._places else (-1, 0)
         frame, sender = step.frame, self._lane(step.event.party)
         if frame is not None:
             end = self.ends.get(frame.number)

@@ -77,7 +77,8 @@ def duration(microseconds: int) -> str:
 def compact_text(value: object) -> str:
     """A JSON value on one line, as JSON text."""
     try:
-        return _COMPACT.encode(value)
+        # Most of what is asked for are ids, and most ids are numbers.
+        return str(value) if type(value) is int else _COMPACT.encode(value)
     except (TypeError, ValueError, RecursionError):
         # An integer of thousands of digits: Python refuses to print it, and so do we.
         return f"(a value of type {type(value).__name__} that is too large to show)"

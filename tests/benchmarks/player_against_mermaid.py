@@ -1,12 +1,19 @@
 """How fast the player opens and steps, beside Mermaid drawing the same messages in the same page.
 
-    python tests/benchmarks/player_against_mermaid.py [--messages 100 500] [--rounds 5]
+    python tests/benchmarks/player_against_mermaid.py [--messages 100 500] [--rounds 5] [--long 10000]
 
 Both get what they are given as text (JSON, a Mermaid sequence diagram of `Recording.to_mermaid`), in one page
 of Chromium, by turns; the best round counts. `open` is from the text to a finished layout. `step` is from one
 message more to a finished layout: the player moves its cursor; Mermaid has no steps, so it draws the messages
 so far once more. Each time ends when the browser has laid everything out, which is asked for; `shown` is the
 time of opening up to the next frame, painting included.
+
+Of a long recording (`--long`) only the player is measured, as a notebook shows it, from a run that nobody
+has looked at. `python_ms` is the processor time from `Player(run)` to what the kernel sends, `kilobytes` how
+much that is, and `page_ms` the time from that text to the frame that shows it. Then, while the other pieces
+come, the slider is drawn through all of it, to another place in each frame: `scrub_ms` is the longest time
+between two frames, `scrub_work_ms` the longest that one move takes, and `absent` in how many of the frames
+the step at hand had not come. `all_ms` is how long it takes until every piece has come.
 
 Prints JSON: for each number of messages the milliseconds of both, and the ratios, Mermaid's time over ours.
 Chromium is found as by the tests, and Mermaid comes from npm into the cache folder of the tests.
@@ -19,13 +26,15 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final
 
 from playwright.sync_api import Page, sync_playwright
 
 from mcpsim import Client, Recording, Server, simulate
-from mcpsim.widgets import player_data, scripts
+from mcpsim.widgets import Player, player_data, scripts
+from mcpsim.widgets.player import piece_of
 
 ROOT: Final = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
@@ -34,6 +43,7 @@ from tests.live.npm import installed  # noqa: E402
 
 MERMAID: Final = "12.3.0"
 SIZES: Final = (100, 500)
+LONG: Final = (10_000,)
 CACHE: Final = ROOT / ".pytest_cache" / "d" / "mcpsim-npm"
 
 PAGE: Final = """<!doctype html><meta charset="utf-8"><style>%s</style>
@@ -90,6 +100,44 @@ window.mermaidDraws = async (text, part) => {
   const read = place.querySelectorAll(".messageText").length;
   const [step] = await timed(draw(part));
   return { open, shown, step, read };
+};
+window.notebook = async (text) => {
+  place.replaceChildren();
+  await frame();
+  const heard = [];
+  const begin = performance.now();
+  const shared = model({ ...JSON.parse(text), playing: false, speed: 1, kernel: true });
+  const on = shared.on;
+  shared.on = (event, callback) => (event === "msg:custom" ? heard.push(callback) : on(event, callback));
+  shared.send = async (wanted) => {
+    const piece = JSON.parse(await window.told(JSON.stringify(wanted)));
+    // A task of its own, as the message of a kernel is.
+    setTimeout(() => { for (const each of heard) each(piece); });
+  };
+  initialize({ model: shared });
+  render({ model: shared, el: place });
+  laidOut();
+  await frame();
+  const page = performance.now() - begin;
+  const slider = place.querySelector("input[type=range]");
+  const last = Number(slider.max);
+  let [longest, work, absent, frames, before] = [0, 0, 0, 0, performance.now()];
+  const steps = () => shared.get("data").steps;
+  for (let i = 0; i < 400; i++) {
+    const at = Math.round((((i * 83) % 400) * last) / 399);
+    const start = performance.now();
+    slider.value = at;
+    slider.dispatchEvent(new Event("input"));
+    laidOut();
+    work = Math.max(work, performance.now() - start);
+    absent += at && steps()[at - 1].coming ? 1 : 0;
+    await new Promise((done) => requestAnimationFrame(done));
+    longest = Math.max(longest, performance.now() - before);
+    before = performance.now();
+  }
+  while (steps().some(lacksBody) || shared.get("data").coming.length) await frame();
+  const read = [place.querySelector(".mcpsim-where").textContent, steps().length];
+  return { page, longest, work, absent, all: performance.now() - begin, read };
 };
 mermaid.initialize({ startOnLoad: false, maxTextSize: 1e8, maxEdges: 1e6 });
 window.ready = true;
@@ -158,13 +206,47 @@ def measure(page: Page, messages: int, rounds: int) -> dict[str, Any]:
     return found
 
 
+def measure_long(page: Page, messages: int, rounds: int) -> dict[str, Any]:
+    """What opening a long recording costs, and drawing the slider through it. The best of a few rounds."""
+    shown: list[Player] = []
+    page.expose_function(
+        f"told{messages}", lambda text: json.dumps(piece_of(shown[-1].pieces, json.loads(text)))
+    )
+    page.evaluate(f"() => {{ window.told = window.told{messages}; }}")
+    found: list[dict[str, Any]] = []
+    for _ in range(rounds):
+        # New each time: what was looked at before would be known already.
+        recording = recording_of(messages)
+        begin = time.process_time()
+        player = Player(recording)
+        player._repr_mimebundle_()
+        text = json.dumps({"data": player.data, "cursor": player.cursor})
+        python = time.process_time() - begin
+        shown.append(player)
+        one = page.evaluate("text => notebook(text)", text)
+        assert one["read"][1] == player.steps, one
+        found.append(
+            {
+                "python_ms": 1_000 * python,
+                "kilobytes": len(text) / 1_000,
+                "page_ms": one["page"],
+                "scrub_ms": one["longest"],
+                "scrub_work_ms": one["work"],
+                "absent": one["absent"],
+                "all_ms": one["all"],
+            }
+        )
+    return {name: min(one[name] for one in found) for name in found[0]}
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--messages", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--messages", type=int, nargs="*", default=SIZES)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--long", type=int, nargs="*", default=LONG)
     given = parser.parse_args()
     mermaid = installed(CACHE, "mermaid", MERMAID) / "dist" / "mermaid.min.js"
     with sync_playwright() as playwright:
@@ -174,6 +256,7 @@ def main() -> None:
         opened(page, mermaid)
         measure(page, 10, 1)
         found = {str(size): measure(page, size, given.rounds) for size in given.messages}
+        found |= {str(size): measure_long(page, size, min(3, given.rounds)) for size in given.long}
         browser.close()
     print(json.dumps(found, indent=2))
 

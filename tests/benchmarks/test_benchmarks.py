@@ -62,8 +62,11 @@ def test_audit_rate() -> None:
 
 @pytest.mark.browser
 def test_player_against_mermaid() -> None:
-    found = printed("player_against_mermaid.py", "--messages", "6", "--rounds", "1")
-    assert list(found) == ["6"]
+    found = printed("player_against_mermaid.py", "--messages", "6", "--rounds", "1", "--long", "600")
+    assert list(found) == ["6", "600"]
+    long = ["python_ms", "kilobytes", "page_ms", "scrub_ms", "scrub_work_ms", "absent", "all_ms"]
+    assert list(found["600"]) == long
+    assert all(value > 0 for name, value in found["600"].items() if name != "absent")
     for name in ("open", "shown", "step"):
         ours, theirs = found["6"][f"{name}_ms"], found["6"][f"mermaid_{name}_ms"]
         assert ours > 0

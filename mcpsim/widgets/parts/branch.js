@@ -51,6 +51,10 @@ class Branch {
     this.show();
   }
 
+  piecesCame() {
+    if (this.state === "shown") this.pairs.stepsCame();
+  }
+
   onKey(event) {
     if (this.state === "shown" && this.pairs.onKey(event)) return true;
     if (event.key !== "b" || !this.offered) return false;

@@ -131,6 +131,23 @@ class Pairs {
     }
   }
 
+  // Of a long recording a step may be drawn before it has come.
+  stepsCame() {
+    const { cells } = this;
+    const absent = [...cells].filter(([n, node]) => {
+      const row = this.data.rows[n - 1];
+      return node.absent && [this.step("left", row.left), this.step("right", row.right)].every((step) => !step?.coming);
+    });
+    if (!absent.length) return;
+    const inList = this.list.contains(document.activeElement);
+    for (const [n, node] of absent) {
+      node.remove();
+      cells.delete(n);
+    }
+    this.show();
+    if (inList) cells.get(this.cursor)?.focus({ preventScroll: true });
+  }
+
   step(side, n) {
     return n ? this.data[side].steps[n - 1] : null;
   }
@@ -147,6 +164,7 @@ class Pairs {
     );
     if (n === this.data.start) node.classList.add("mcpsim-pairs-start");
     node.style.top = `${(n - 1) * PAIR_HEIGHT}px`;
+    node.absent = [left, right].some((step) => step?.coming);
     // What is seen is in it as it is: whoever speaks to the computer says what he sees.
     node.setAttribute("aria-label", `${this.spoken(row, left, right)}: ${cells.map((cell) => cell.textContent.trim()).join(" ")}`);
     return node;

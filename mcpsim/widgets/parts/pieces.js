@@ -6,7 +6,7 @@ const NEAR = 60;
 const BEFORE = 20;
 // Of the others, so many at a time: nobody who asks for something else meanwhile is to wait long.
 const ROWS_AT_ONCE = 800;
-const BODIES_AT_ONCE = 200;
+const BODIES_AT_ONCE = 400;
 
 const ON_ITS_WAY = "This step is still on its way to this page.";
 
@@ -100,7 +100,7 @@ function lookAt(data, first, last) {
 }
 
 // What to ask for next, or null where all is here.
-function nextPiece(data, cursor, [first, last]) {
+function nextPiece(data, cursor, [first, last], sweeping) {
   const { steps, texts } = data;
   const find = (test, from, until) => {
     for (let i = Math.max(0, from); i < Math.min(steps.length, until); i++) if (test(steps[i])) return i;
@@ -109,18 +109,25 @@ function nextPiece(data, cursor, [first, last]) {
   const piece = (from, count, what) => ({ wants: "steps", first: Math.max(0, from) + 1, count, texts: texts.length, rows: true, bodies: true, ...what });
   const isAbsent = (step) => step.coming;
   const at = cursor - 1;
+  const around = (test) => {
+    const after = find(test, at, steps.length);
+    return after < 0 ? find(test, 0, at) : after;
+  };
+  const rows = () => {
+    const row = around(isAbsent);
+    return row < 0 ? null : piece(row, ROWS_AT_ONCE, { bodies: false });
+  };
+  // Whoever draws the slider about looks at something else all the time: by turns, what all steps say comes too.
+  const swept = sweeping && rows();
+  if (swept) return swept;
   if (lacksBody(steps[at])) return piece(at - BEFORE, NEAR);
   const near = find(lacksBody, at - BEFORE, at + NEAR / 2);
   if (near >= 0) return piece(near, NEAR);
   const seen = find(isAbsent, first - 1, last);
   if (seen >= 0) return piece(seen, last - seen, { bodies: false });
   if (isComing(data, "rest")) return { wants: "rest" };
-  const around = (test) => {
-    const after = find(test, at, steps.length);
-    return after < 0 ? find(test, 0, at) : after;
-  };
-  const row = around(isAbsent);
-  if (row >= 0) return piece(row, ROWS_AT_ONCE, { bodies: false });
+  const absent = rows();
+  if (absent) return absent;
   if (isComing(data, "findings")) return { wants: "findings" };
   const body = around(lacksBody);
   return body < 0 ? null : piece(body, BODIES_AT_ONCE, { rows: false });
@@ -130,11 +137,13 @@ function nextPiece(data, cursor, [first, last]) {
 function fetchPieces(model) {
   // One at a time: what is needed at once is never behind more than one other.
   let waiting = false;
+  let sweeping = false;
   const ask = () => {
     if (waiting || !(model.get("kernel") || model.get("pieces"))) return;
     const data = opened(model.get("data"));
-    const wanted = nextPiece(data, model.get("cursor"), LOOKED_AT.get(data)?.range ?? [0, 0]);
+    const wanted = nextPiece(data, model.get("cursor"), LOOKED_AT.get(data)?.range ?? [0, 0], sweeping);
     if (!wanted) return;
+    sweeping = !sweeping;
     waiting = true;
     model.send(wanted);
   };
