@@ -335,13 +335,11 @@ class Diagram {
       label.style.maxWidth = `${Math.abs(to - from) - 2 * space}px`;
       if (ends.side < 0) label.style.right = `${this.inner - from + space}px`;
       else label.style.left = `${from + space}px`;
-    } else if (from > this.inner / 2) {
-      label.style.right = `${this.inner - from - 8}px`;
-      label.style.maxWidth = `${from - AXIS_WIDTH}px`;
-      label.classList.add("mcpsim-boxed");
     } else {
-      label.style.left = `${from - 8}px`;
-      label.style.maxWidth = `${this.inner - from - space}px`;
+      // Beside the lane: what is on it, such as a bar and the cross where that was stopped, is not under the box.
+      const before = from > this.inner / 2;
+      label.style[before ? "right" : "left"] = `${before ? this.inner - from + space : from + space}px`;
+      label.style.maxWidth = `${before ? from - AXIS_WIDTH - space : this.inner - from - 2 * space}px`;
       label.classList.add("mcpsim-boxed");
     }
     const row = html(
