@@ -69,21 +69,37 @@ LEDGER: Final = """(() => {
     const { type, target } = event;
     if (type === "click" && event.isTrusted && event.pointerType === "mouse") note(now.mouse, target);
     // The list of a select opens outside of the page: a choice from it is all that comes.
-    if (type === "change" && target.matches("select") && !now.typed) note(now.mouse, target);
-    if (type === "keydown" && event.isTrusted && !/^(Tab|Shift|Control|Alt|Meta)$/.test(event.key)) {
-      now.typed = true;
-      note(now.keyboard, target);
-    }
-    if (type === "pointerdown") now.typed = false;
+    if (type === "change" && target.matches("select") && !event.isTrusted) note(now.mouse, target);
+    const typed = type === "keydown" && !/^(Tab|Shift|Control|Alt|Meta)$/.test(event.key);
+    if (typed && event.isTrusted) note(now.keyboard, target);
   };
-  for (const type of ["click", "change", "keydown", "pointerdown"]) listen.call(window, type, before, true);
+  for (const type of ["click", "change", "keydown"]) listen.call(window, type, before, true);
 
   window.ledger = {
     begin(root, inside, outside, alike) {
       const none = { seen: new Set(), mouse: new Set(), keyboard: new Set() };
-      now = { root, inside, outside, alike, typed: false, ...none };
+      now = { root, inside, outside, alike, ...none };
     },
-    look: () => look(),
+    // One of each kind of what can have the focus.
+    kinds(root, alike) {
+      now = { root, alike };
+      const found = new Map();
+      for (const one of root.querySelectorAll("*")) {
+        if (one.tabIndex >= 0 && !one.disabled && one.getAttribute("role") !== "region" && seen(one)) {
+          if (!found.has(nameOf(one))) found.set(nameOf(one), one);
+        }
+      }
+      now = null;
+      return found;
+    },
+    nameOfFocused(root, alike) {
+      const one = document.activeElement;
+      if (!root.contains(one)) return "";
+      now = { root, alike };
+      const name = nameOf(one);
+      now = null;
+      return name;
+    },
     end() {
       look();
       const found = { seen: [...now.seen], mouse: [...now.mouse], keyboard: [...now.keyboard] };
@@ -132,7 +148,8 @@ class Hand:
         assert found["seen"], "There was no control."
         # A box scrolls under the mouse by itself.
         free = {"box"} if self.has_mouse else set(not_by_key)
-        assert sorted(found["seen"] - found[self.by] - free) == []
+        unused = sorted(found["seen"] - found[self.by] - free)
+        assert not unused, f"Not used by {self.by}: {unused}"
 
     def press(self, target: Locator, key: str = "Enter") -> None:
         if self.has_mouse:
@@ -149,9 +166,9 @@ class Hand:
         if self.has_mouse:
             select.select_option(label=label)
             return
+        select.focus()
         labels = select.get_by_role("option").all_inner_texts()
         by = labels.index(label) - int(select.evaluate("one => one.selectedIndex"))
-        select.focus()
         for _ in range(abs(by)):
             self.page.keyboard.press("ArrowDown" if by > 0 else "ArrowUp")
 

@@ -172,8 +172,11 @@ def hold_focus(page: Page, target: Locator) -> None:
 #: What JupyterLab's own keys would change: cells, what is in them and when they ran, a mode, a dialog.
 STATE: Final = """() => ({
   cells: [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(
-    (cell) => [cell.className.match(/jp-(Code|Markdown|Raw)Cell/)?.[0], cell.innerText.length > 0,
-      cell.querySelector(".jp-InputPrompt")?.innerText, cell.classList.contains("jp-mod-active")]),
+    (cell) => [
+      cell.className.match(/jp-(Code|Markdown|Raw)Cell/)?.[0],
+      cell.classList.contains("jp-mod-active"),
+      cell.querySelector(".jp-InputPrompt")?.textContent,
+    ]),
   dialogs: document.querySelectorAll(".jp-Dialog").length,
   editing: document.querySelectorAll(".jp-Notebook.jp-mod-editMode").length,
   tabs: document.querySelectorAll("#jp-main-dock-panel .lm-TabBar-tab").length,
@@ -204,11 +207,12 @@ class Desk:
         """Run a cell as a user does, and return what it shows."""
         cell = self.page.locator(".jp-Notebook .jp-Cell").nth(self.names.index(name))
         prompt = cell.locator(".jp-InputPrompt")
-        before = prompt.inner_text()
-        prompt.click()
+        before = prompt.text_content()
+        # Not at the prompt: a click there leaves the focus where it is.
+        cell.locator(".cm-content").click()
         self.page.keyboard.press("Control+Enter")
         self.page.wait_for_function(
-            "([prompt, before]) => prompt.innerText !== before && /\\[\\d+\\]/.test(prompt.innerText)",
+            "([prompt, before]) => prompt.textContent !== before && /\\[\\d+\\]/.test(prompt.textContent)",
             arg=[prompt.element_handle(), before],
             timeout=RUN_MS,
         )
@@ -221,6 +225,50 @@ class Desk:
     def leave(self) -> None:
         """Put away what a failed test left behind."""
         self.page.evaluate("document.fullscreenElement && document.exitFullscreen()")
+
+
+#: Keys that JupyterLab takes where the focus is in a notebook: for cells, their kind, undo, and the kernel.
+NOTEBOOK_KEYS: Final = ("b", "a", "d", "d", "m", "x", "z", "0", "0", "Escape")
+#: And those that run a cell, where they press nothing themselves.
+RUN_KEYS: Final = ("Control+Enter", "Shift+Enter")
+PRESSED: Final = re.compile("^(button|summary|link|checkbox|radio|menuitem|a )")
+
+
+def go_through(desk: Desk, shown: Locator, alike: Mapping[str, str]) -> set[str]:
+    """Go through a widget with the Tab key, and return what kinds of things had the focus."""
+    names: set[str] = set()
+    given = [shown.element_handle(), dict(alike)]
+    desk.page.evaluate("given => [...ledger.kinds(...given).values()][0].focus()", given)
+    for _ in range(300):
+        name = desk.page.evaluate("given => ledger.nameOfFocused(...given)", given)
+        if not name:
+            return names
+        names.add(name)
+        desk.page.keyboard.press("Tab")
+    raise AssertionError("The focus never comes out.")
+
+
+def check_keys(desk: Desk, shown: Locator, alike: Mapping[str, str]) -> None:
+    """Type what JupyterLab has for itself, at one of each kind of what can have the focus in a widget."""
+    given = [shown.element_handle(), dict(alike)]
+    kinds = desk.page.evaluate("given => [...ledger.kinds(...given).keys()]", given)
+    assert set(kinds) <= go_through(desk, shown, alike)
+    before: object = None
+    focus = """([name, ...given]) => {
+      const one = ledger.kinds(...given).get(name);
+      one?.focus();
+      return Boolean(one);
+    }"""
+    for kind in kinds:
+        keys = NOTEBOOK_KEYS if PRESSED.match(kind) else (*NOTEBOOK_KEYS, *RUN_KEYS)
+        for key in keys:
+            # A key may have moved it on: then the next one is for what has it now.
+            if key in RUN_KEYS or key == NOTEBOOK_KEYS[0]:
+                desk.page.evaluate(focus, [kind, *given])
+                # With the focus the cell of the widget is the active one.
+                before = before or desk.state()
+            desk.page.keyboard.press(key)
+        assert desk.state() == before, f"A key went to the notebook at: {kind}"
 
 
 @contextmanager
