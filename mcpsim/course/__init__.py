@@ -3,6 +3,7 @@
 from mcpsim.course.archive import recorded
 from mcpsim.course.benches import bench
 from mcpsim.course.chart import Chart
+from mcpsim.course.evidence import found_trace, numbered
 from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.model import ScriptedModel, ToolUse
@@ -34,9 +35,11 @@ __all__ = [
     "basket_shop",
     "bench",
     "error_index",
+    "found_trace",
     "help_desk",
     "method_index",
     "notice_board",
+    "numbered",
     "old_desk",
     "phase_table",
     "picky_desk",
