@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcpsim.cli.audit import AUDIT
+from mcpsim.cli.grade import GRADE
 from mcpsim.cli.lab import LAB
 from mcpsim.cli.misbehaving import MISBEHAVING
 from mcpsim.cli.notebooks import NOTEBOOKS
@@ -21,7 +22,7 @@ from mcpsim.errors import McpSimError
 
 __all__ = ["COMMANDS", "SERVERS", "TRANSPORTS", "main"]
 
-COMMANDS: Final = (LAB, STORIES, MISBEHAVING, RUN, AUDIT, SERVE, NOTEBOOKS)
+COMMANDS: Final = (LAB, STORIES, MISBEHAVING, RUN, AUDIT, SERVE, NOTEBOOKS, GRADE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
