@@ -110,7 +110,7 @@ def test_a_branch_by_mouse(show: Open) -> None:
         shown.page.get_by_text("After step 2: The next message (client → server) takes 250 ms longer.")
     ).to_be_visible()
     expect(rows(shown).nth(0)).to_have_attribute("aria-label", re.compile("^The same in both"))
-    expect(shown.page.get_by_text("the same, 250 ms later").first).to_be_visible()
+    expect(shown.page.get_by_text("same, 250 ms later").first).to_be_visible()
     expect(shown.page.get_by_role("group", name="Controls")).to_be_hidden()
     shown.button("Another change here").click()
     shown.page.get_by_label("Lose the next message").check()

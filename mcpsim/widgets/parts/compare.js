@@ -214,7 +214,7 @@ class Pairs {
         step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
         step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
         row.state === "only" ? html("span", { class: "mcpsim-tag mcpsim-pairs-here" }, "only here") : null,
-        this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.state === "same" ? `the same, ${row.later}` : row.later) : null,
+        this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.state === "same" ? `same, ${row.later}` : row.later) : null,
       ),
     );
     cell.append(text);

@@ -2,6 +2,9 @@
 
 const PANES = { message: "Message", raw: "Raw bytes", memory: "Memory" };
 
+// Below the title of the page that a player can be; in a notebook there is no telling what they are below.
+const PANE_HEADING = { "aria-level": "2" };
+
 // Of a long HTTP exchange: how it began, and what came just before this message.
 const EXCHANGE_HEAD = 2;
 const EXCHANGE_TAIL = 6;
@@ -203,7 +206,7 @@ class Panes {
         row.style.paddingLeft = `${line.length - line.trimStart().length + 2}ch`;
         return row;
       });
-      parts.push(html("h4", {}, asks ? "What the server asks" : "What the client sends as the answer"), html("div", { class: "mcpsim-json", dir: "ltr" }, ...lines));
+      parts.push(html("h4", PANE_HEADING, asks ? "What the server asks" : "What the client sends as the answer"), html("div", { class: "mcpsim-json", dir: "ltr" }, ...lines));
     } else if (!asks) {
       parts.push(html("p", { class: "mcpsim-quiet" }, "No message takes an answer out after this step."));
     }
@@ -381,7 +384,7 @@ class Panes {
     });
     const list = (title, wanted) => {
       const found = items.filter(([inMeta]) => inMeta === wanted).map(([, item]) => item);
-      return found.length ? [html("h4", {}, title), html("ol", { class: "mcpsim-fields" }, ...found)] : [];
+      return found.length ? [html("h4", PANE_HEADING, title), html("ol", { class: "mcpsim-fields" }, ...found)] : [];
     };
     return [
       ...list("Fields that matter", false),
@@ -434,7 +437,7 @@ class Panes {
 
   rawBlocks(step) {
     if (lacksBody(step)) return [html("p", { class: "mcpsim-quiet" }, "The message is still on its way to this page.")];
-    return (step.raw || []).flatMap(([title, text]) => [html("h4", {}, title), this.rawBlock(text)]);
+    return (step.raw || []).flatMap(([title, text]) => [html("h4", PANE_HEADING, title), this.rawBlock(text)]);
   }
 
   // Without the marks of the newlines, which are there for the eye.
@@ -461,7 +464,7 @@ class Panes {
     return [
       html("div", { class: "mcpsim-cards" }, ...cards),
       ...states.map((one) => this.stateInside(one.state, one.label)),
-      html("h4", {}, "Requests in flight"),
+      html("h4", PANE_HEADING, "Requests in flight"),
       this.simpleList(
         [
           ...open.map((one) => `${one.label} — ${one.from} waits for ${one.to}, since step ${one.opened}${one.opened === cursor ? " (new)" : ""}`),
@@ -471,13 +474,13 @@ class Panes {
       ),
       ...(ended.length
         ? [
-            html("h4", {}, "Ended at this step"),
+            html("h4", PANE_HEADING, "Ended at this step"),
             this.simpleList(ended.map((one) => `${one.label} of ${one.from}: ${one.outcome}`), "none"),
           ]
         : []),
       ...(travelling.length
         ? [
-            html("h4", {}, "Still on the way"),
+            html("h4", PANE_HEADING, "Still on the way"),
             this.simpleList(travelling.map((step) => `${step.label} (step ${step.n}), to ${step.to}`), "nothing"),
           ]
         : []),
@@ -511,7 +514,7 @@ class Panes {
     ];
     const nothing = prose(this.view.data.nothing[party] || "Nothing.");
     const body = shown.length ? html("dl", {}, ...shown) : html("p", { class: "mcpsim-nothing" }, ...nothing);
-    return html("div", { class: "mcpsim-card" }, html("h4", {}, html("bdi", {}, name), " remembers"), body);
+    return html("div", { class: "mcpsim-card" }, html("h4", PANE_HEADING, html("bdi", {}, name), " remembers"), body);
   }
 
   memoryRow([key, value, change, until, since], news, cursor) {
