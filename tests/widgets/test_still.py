@@ -140,8 +140,15 @@ def test_the_page_has_two_scripts_and_none_of_them_from_a_message(recording):
         "module",
     ]
     assert [tag for tag, _ in tags] == [
-        "html", "head", "meta", "meta", "meta", "title", "style", "body", "main", "script", "script",
+        *("html", "head", "meta", "meta", "meta", "title", "style", "body"),
+        *("main", "h1", "div", "script", "script"),
     ]  # fmt: skip
+
+
+def test_the_page_of_a_long_recording_has_its_steps_in_pieces(made):
+    tags = Tags(standalone_html(made.long(900), cursor=700)).tags
+    named = [attributes["id"] for tag, attributes in tags if tag == "script" and "id" in attributes]
+    assert named == ["mcpsim-data", *(f"mcpsim-piece-{name}" for name in (0, 1, 2, "rest", "findings"))]
 
 
 def test_the_page_allows_itself_nothing_but_its_own_code(made):

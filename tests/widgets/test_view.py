@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpsim.recording import Event, Recording, events
 from mcpsim.widgets import view
-from mcpsim.widgets.view import player_data
+from mcpsim.widgets.view import Pieces, player_data
 
 STEP_KEYS = {
     "n", "at_us", "time", "kind", "label", "short", "gist", "from", "to", "y", "scaled", "what", "rule",
@@ -302,3 +303,70 @@ def test_any_order_of_events_can_be_shown(found: list[Any]) -> None:
     data = player_data(Recording({"title": "x"}, tuple(found)))
     assert len(data["steps"]) == sum(e.kind in ("sent", "closed", "note", "handler_cancelled") for e in found)
     json.dumps(data, allow_nan=False)
+
+
+# ------------------------------------------------------------------------------------------------- in pieces
+
+PARTED = ("steps", "texts", "findings", "bars", "waits")
+
+
+def told(steps: list[dict[str, Any]], texts: list[list[str]]) -> list[dict[str, Any]]:
+    """The steps with the texts themselves, without what does not come with them."""
+    return [
+        {
+            **{key: value for key, value in step.items() if key not in ("scaled", "scaled2", "pins")},
+            "rule": texts[step["rule"]] if step["rule"] >= 0 else None,
+            "fields": [[path, texts[at], line] for path, at, line in step.get("fields", ())],
+        }
+        for step in steps
+    ]
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_wherever_the_steps_are_cut_they_are_the_same(made, data):
+    recording = made.MADE[data.draw(st.sampled_from(sorted(set(made.MADE) - {"long"})))]()
+    whole = player_data(recording)
+    pieces = Pieces(recording)
+    cuts = sorted(data.draw(st.sets(st.integers(1, pieces.count + 1))) | {1, pieces.count + 1})
+    # In any order, what they say and their bodies at once or one after the other.
+    spans = data.draw(st.permutations(list(pairwise(cuts))))
+    steps: list[dict[str, Any]] = [{} for _ in whole["steps"]]
+    texts: list[list[str]] = []
+    for first, after in spans:
+        both = data.draw(st.booleans())
+        layers = [{}] if both else [{"bodies": False}, {"rows": False}]
+        for layer in layers:
+            piece = pieces.steps_from(first, after - first, texts=len(texts), **layer)
+            texts += piece["texts"]
+            for step, row in zip(steps[first - 1 :], piece["steps"], strict=False):
+                step.update(row)
+    assert told(steps, texts) == told(whole["steps"], whole["texts"])
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 240))
+def test_an_opening_and_what_comes_later_have_all_the_keys(made, cursor):
+    recording = made.long(200)
+    whole, pieces = player_data(recording), Pieces(recording)
+    opening, rest, findings = pieces.opening(cursor), pieces.rest(), pieces.findings()
+    assert whole.keys() <= opening.keys() | rest.keys() | findings.keys()
+    for key in whole.keys() - set(PARTED):
+        found = next(part[key] for part in (rest, findings, opening) if key in part)
+        assert found == whole[key], key
+    assert (rest["bars"], findings["findings"]) == (whole["bars"], whole["findings"])
+    near = opening["near"] or {"first": 1, "steps": opening["steps"]}
+    shown = range(near["first"], near["first"] + len(near["steps"]))
+    assert max(1, min(cursor, pieces.count)) in shown
+    assert all(
+        bar in [{**one, "scaled": None} for one in rest["bars"]]
+        for bar in ({**one, "scaled": None} for one in opening["bars"])
+    )
+
+
+def test_every_step_is_made_when_it_is_looked_at(made):
+    recording = made.legacy_handshake()
+    whole, pieces = player_data(recording), Pieces(recording)
+    assert len(pieces.told) == len(whole["steps"])
+    assert told(list(pieces.told), pieces._rows.texts) == told(whole["steps"], whole["texts"])
+    assert [step["n"] for step in pieces.told[2:4]] == [3, 4]
