@@ -69,7 +69,9 @@ class Branch {
   }
 
   moved(step, cursor) {
-    if (this.state === "form" && this.form && this.form.step !== cursor) this.ask(cursor);
+    // While a change is played, its answer is what is waited for.
+    const playing = this.waiting && this.changing;
+    if (this.state === "form" && this.form && this.form.step !== cursor && !playing) this.ask(cursor);
   }
 
   toggle() {
@@ -92,6 +94,7 @@ class Branch {
     const before = model.get("branch_asked") || {};
     this.asked = (Number(before.n) || 0) + 1;
     this.waiting = true;
+    this.changing = change !== null;
     if (model.get("playing")) model.set("playing", false);
     model.set("branch_asked", { n: this.asked, step, ...(change ? { change } : {}) });
     model.save_changes();
