@@ -7,6 +7,7 @@ from mcpsim.course.evidence import found_trace, numbered
 from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.model import ScriptedModel, ToolUse
+from mcpsim.course.overview import progress
 from mcpsim.course.reference import error_index, method_index
 from mcpsim.course.servers import (
     basket_shop,
@@ -43,6 +44,7 @@ __all__ = [
     "old_desk",
     "phase_table",
     "picky_desk",
+    "progress",
     "recorded",
     "show",
     "side_by_side",

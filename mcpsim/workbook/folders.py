@@ -8,11 +8,14 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 import mcpsim
+from mcpsim.course.exercises import kept
 from mcpsim.errors import McpSimError
 
 FOLDERS: Final = ("notebooks", "exercises")
 # What teachers use, and what would give learners the solutions before they ask.
 FOR_TEACHERS: Final = PurePosixPath("exercises/nbgrader")
+# What a learner's checks said, where the learner works in a checkout.
+PROGRESS: Final = PurePosixPath("exercises") / kept.FILE
 FIRST_LESSON: Final = PurePosixPath("notebooks/00_start_here.ipynb")
 
 
@@ -35,7 +38,7 @@ class Source:
     def files(self) -> Iterator[PurePosixPath]:
         """Every file that a learner gets, relative to `root`, in order.
 
-        Hidden files and caches are not among them, and nothing that is for teachers alone.
+        Not among them: hidden files, caches, what is for teachers alone, and what is the learner's own.
         """
         for folder in FOLDERS:
             found = (
@@ -46,7 +49,9 @@ class Source:
             yield from sorted(
                 path
                 for path in found
-                if not any(_is_private(part) for part in path.parts) and FOR_TEACHERS not in path.parents
+                if not any(_is_private(part) for part in path.parts)
+                and FOR_TEACHERS not in path.parents
+                and path != PROGRESS
             )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mcpsim.course.exercises.kept import SWITCH
 from mcpsim.workbook.folders import FOLDERS, Source, WorkbookError
 from mcpsim.workbook.normal_form import (
     NotebookProblem,
@@ -118,7 +119,7 @@ def _run(notebook: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     )
     with tempfile.TemporaryDirectory() as ipython_folder:
         # The author's own start-up files must not run: the reader does not have them.
-        environment = os.environ | {"IPYTHONDIR": ipython_folder}
+        environment = os.environ | {"IPYTHONDIR": ipython_folder, SWITCH: "off"}
         try:
             client.execute(env=environment)
         except exceptions.CellExecutionError as error:

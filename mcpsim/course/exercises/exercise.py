@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from mcpsim.course.exercises.card import Card, Part
 from mcpsim.course.exercises.grading import Grade, grade
+from mcpsim.course.exercises.kept import keep
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
@@ -75,11 +77,15 @@ class Exercise:
     Args:
         task: the fixed part.
         patience_s: how long the learner's code may take in one check, in seconds.
+        keep: is told what each check said.
     """
 
-    def __init__(self, task: Task, patience_s: float) -> None:
+    def __init__(
+        self, task: Task, patience_s: float, keep: Callable[[str, Outcome], None] | None = None
+    ) -> None:
         self._task = task
         self._patience_s = patience_s
+        self._keep = keep
         self._hints_shown = 0
         self._outcome = Outcome.NOT_ATTEMPTED
 
@@ -104,6 +110,8 @@ class Exercise:
         """
         verdict = self._verdict(answer)
         self._outcome = verdict.outcome
+        if self._keep is not None:
+            self._keep(self._task.name, verdict.outcome)
         return verdict
 
     def _verdict(self, answer: Any) -> Verdict:
@@ -188,7 +196,7 @@ class ExerciseSet:
         self._patience_s = patience_s
 
     def _exercise(self, task: Task) -> Exercise:
-        return Exercise(task, self._patience_s)
+        return Exercise(task, self._patience_s, partial(keep, self.notebook.lesson))
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:

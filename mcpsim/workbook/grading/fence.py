@@ -126,7 +126,8 @@ def _shut_back_doors() -> None:
 
 def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]], None]:
     # All that it uses is bound here: what the code that it watches changes in a module changes nothing.
-    real, is_folder, fspath, kept = os.path.realpath, os.path.isdir, os.fspath, os.devnull
+    real, is_folder, kept = os.path.realpath, os.path.isdir, os.devnull
+    fspath: Callable[[Any], Any] = os.fspath
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     refused, changes, doors, error = _REFUSED, _CHANGES, _BACK_DOORS, Refused
     starts, replace, split, decode = str.startswith, str.replace, str.split, bytes.decode
@@ -136,7 +137,7 @@ def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]]
     def name_of(value: Any) -> str | None:
         if not (is_a(value, text) or is_a(value, data) or has(value, "__fspath__")):
             return None
-        path: Any = fspath(value)
+        path = fspath(value)
         return replace(decode(path, "utf-8", "replace") if is_a(path, data) else path, "\\", "/")
 
     def is_in(name: str, folder: str) -> bool:

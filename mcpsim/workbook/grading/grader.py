@@ -21,6 +21,7 @@ from typing import IO, Any, Final, cast
 
 import mcpsim
 from mcpsim.course.exercises import Exercise, Outcome
+from mcpsim.course.exercises.kept import SWITCH
 from mcpsim.course.exercises.showing import cut
 from mcpsim.workbook.grading.submissions import Section, Submission
 
@@ -278,7 +279,7 @@ def _process(job: bytes, own: Path) -> Generator[queue.Queue[bytes | None], None
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     environment |= {
         "HOME": str(own),
-        "MCPSIM_PROGRESS": "off",
+        SWITCH: "off",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": str(Path(mcpsim.__file__).parents[1]),
