@@ -293,6 +293,9 @@ def at_desk(browser: Browser, lab: Lab, file: str, first: str, cells: Mapping[st
     desk = Desk(page, ["", *cells])
     open_notebook(page, lab, file)
     desk.run("")
+    # A kernel answers, and on a machine that is busy it may take its time.
+    expect.set_options(timeout=WAIT_MS)
     yield desk
+    expect.set_options(timeout=5_000)
     context.close()
     lab.stop_kernels()
