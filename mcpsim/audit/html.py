@@ -40,21 +40,21 @@ _STYLE: Final = f"""
   font: 14px/1.45 var(--jp-ui-font-family, system-ui, "Segoe UI", Roboto, Arial, sans-serif);
 }}
 .mcpsim-audit .mcpsim-summary {{ font-weight: 600; margin: 0 0 6px; }}
-section.mcpsim-audit table {{
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit table {{
   border-collapse: collapse; width: 100%; min-width: 560px; table-layout: fixed; margin: 10px 0 4px;
   color: inherit; font-size: 13px;
 }}
 .mcpsim-audit caption {{ text-align: left; font-weight: 600; font-size: 14px; padding: 4px 0; }}
-section.mcpsim-audit tr {{ background: none; }}
-section.mcpsim-audit th, section.mcpsim-audit td {{
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit tr {{ background: none; }}
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit th, section.mcpsim-audit.mcpsim-audit.mcpsim-audit td {{
   text-align: left; vertical-align: top; padding: 5px 10px 5px 0; border-top: 1px solid var(--line);
   background: none; white-space: normal; max-width: none; overflow-wrap: anywhere;
 }}
-section.mcpsim-audit thead th {{ font-weight: 600; }}
-section.mcpsim-audit thead th:nth-child(1) {{ width: 13%; }}
-section.mcpsim-audit thead th:nth-child(2) {{ width: 10%; }}
-section.mcpsim-audit thead th:nth-child(3) {{ width: 25%; }}
-section.mcpsim-audit tbody th {{ font-weight: 400; }}
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit thead th {{ font-weight: 600; }}
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit thead th:nth-child(1) {{ width: 13%; }}
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit thead th:nth-child(2) {{ width: 10%; }}
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit thead th:nth-child(3) {{ width: 25%; }}
+section.mcpsim-audit.mcpsim-audit.mcpsim-audit tbody th {{ font-weight: 400; }}
 .mcpsim-audit code {{
   font-family: var(--jp-code-font-family, ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace);
   font-size: 12.5px; background: var(--raised); color: inherit; padding: 1px 4px; border-radius: 3px;

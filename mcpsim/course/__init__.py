@@ -16,6 +16,7 @@ from mcpsim.course.servers import (
     old_desk,
     picky_desk,
     travel_desk,
+    workshop,
     writing_desk,
 )
 from mcpsim.course.showing import phase_table, show, side_by_side
@@ -51,5 +52,6 @@ __all__ = [
     "staff_desk",
     "text_of",
     "travel_desk",
+    "workshop",
     "writing_desk",
 ]
