@@ -325,6 +325,7 @@ async def book_trip(context, city, pay):
     "asks "
     "first and acts last does not notice the difference.",
     grade=grade,
+    points=20,
     pages=(
         ("workflow", "basic/patterns/mrtr#basic-workflow"),
         ("actions", "client/elicitation#response-actions"),

@@ -417,6 +417,7 @@ StateKeeper.open = open_state""",
     why="The signature is looked at first: before that, nothing in the state is to be believed. What it is "
     "bound to stands inside, where it cannot be exchanged.",
     grade=grade,
+    points=20,
     pages=(
         ("server requirements", "basic/patterns/mrtr#server-requirements-basic-workflow"),
         ("security", "basic/patterns/mrtr#security-considerations"),

@@ -437,6 +437,7 @@ async def call_in_rounds(client, call, answer):
     "old "
     "can get into it.",
     grade=grade,
+    points=20,
     pages=(
         ("client requirements", "basic/patterns/mrtr#client-requirements-basic-workflow"),
         ("results that ask", "basic/patterns/mrtr#inputrequiredresult"),

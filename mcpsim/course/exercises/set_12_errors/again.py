@@ -54,8 +54,11 @@ class Bank:
         bank = Server("bank")
 
         @bank.tool(name=tool)
-        async def pay(bill: str, payment: str) -> str:
+        async def pay(bill: str = "", payment: str = "") -> str:
             """Pay a bill. A payment of the same name is made once, however often it is asked for."""
+            # Required arguments would be refused by a check that takes seconds the first time, in a kernel.
+            if not bill or not payment:
+                raise ToolError("A bill is needed, and a name for the payment.")
             self.calls.append((bill, payment))
             if self.refuses:
                 raise ToolError("There is not enough money in the account.")
@@ -269,6 +272,7 @@ async def pay_for_sure(client, bill):
     why="A lost answer says nothing about the work. A name that the caller chooses makes it harmless to ask "
     "again.",
     grade=grade,
+    points=20,
     pages=(
         ("timeouts", "basic/patterns/cancellation#timeouts"),
         ("statelessness", "basic/index#statelessness"),

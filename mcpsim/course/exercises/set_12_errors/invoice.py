@@ -229,6 +229,7 @@ def find_invoice(number, look_up):
     "nothing "
     "else.",
     grade=grade,
+    points=20,
     pages=(
         ("error handling", "server/tools#error-handling"),
         ("security", "server/tools#security-considerations"),

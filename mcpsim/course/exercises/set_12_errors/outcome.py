@@ -71,9 +71,9 @@ class _Desk:
             raise ToolError(self.refusal)
 
         @server.tool()
-        def find_ticket_by_id(number: int) -> str:
-            """Take no words."""
-            return str(number)
+        def find_broken_ticket(number: str) -> str:
+            """Break."""
+            raise KeyError(number)
 
         @server.tool(requires={"elicitation": {}})
         def ask_about_ticket(number: str) -> str:
@@ -103,7 +103,7 @@ CASES: Final = (
         TOOL_ERROR,
     ),
     Case("raises a tool error", "find_lost_ticket", TOOL, lambda desk: desk.refusal, TOOL_ERROR),
-    Case("does not take these arguments", "find_ticket_by_id", TOOL, lambda desk: None, TOOL_ERROR),
+    Case("breaks while it runs", "find_broken_ticket", TOOL, lambda desk: None, TOOL_ERROR),
     Case("does not exist", "find_tiket", PROTOCOL, lambda desk: INVALID_PARAMS, PROTOCOL_ERROR),
     Case(
         "needs another client",
