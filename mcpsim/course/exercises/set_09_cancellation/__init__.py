@@ -29,8 +29,7 @@ class CancellationExercises(ExerciseSet):
         "09_cancellation_and_timeouts",
         imports=(
             "from mcpsim import simulate",
-            "from mcpsim.course import exercises, text_of",
-            "from mcpsim.course.servers import workshop",
+            "from mcpsim.course import exercises, text_of, workshop",
         ),
         notes=(
             "Where a check plays something and finds a fault, it shows the messages under *On the wire*. "
