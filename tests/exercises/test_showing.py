@@ -11,7 +11,7 @@ import pytest
 from mcpsim import simulate
 from mcpsim.course import exercises, help_desk
 from mcpsim.course.exercises.card import Card, Part
-from mcpsim.course.exercises.showing import WIDTH, cut, inline, show
+from mcpsim.course.exercises.showing import WIDTH, cut, describe_error, inline, show
 from mcpsim.course.exercises.verdict import Outcome, Rule, Verdict
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">&amp;\'"'
@@ -151,3 +151,7 @@ def test_every_verdict_links_to_a_page_of_the_specification() -> None:
         r"https://modelcontextprotocol\.io/specification/2026-07-28/server/tools#capabilities",
         verdict.rule.link,
     )
+
+
+def test_an_error_that_ends_with_a_full_stop_ends_with_one() -> None:
+    assert describe_error(ValueError("It is too late."), len) == "ValueError: It is too late"

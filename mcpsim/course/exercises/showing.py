@@ -43,12 +43,13 @@ def name_of(function: object) -> str:
 
 
 def describe_error(error: BaseException, function: object) -> str:
-    """What was raised, and in which line of the learner's own code."""
+    """What was raised, and in which line of the learner's own code: the middle of a sentence, without a full
+    stop of its own."""
     try:
         text = _ADDRESS.sub("", str(error))
     except Exception:
         text = ""
-    said = f"{type(error).__name__}: {cut(text)}" if text else type(error).__name__
+    said = f"{type(error).__name__}: {cut(text).removesuffix('.')}" if text else type(error).__name__
     return f"{said}{_own_line(error, function)}"
 
 
