@@ -117,6 +117,17 @@ class Item:
         """Whether it travelled over HTTP."""
         return self.connection.is_http
 
+    @property
+    def torn_into(self) -> int:
+        """How many lines the other side reads where this is one message over several lines of stdio; else 0.
+
+        We see what was meant. The other side sees pieces, and none of them is the message.
+        """
+        if self.is_http or self.raw is None or self.batch is not None or self.message is None:
+            return 0
+        breaks = self.raw.strip(b"\r\n").count(b"\n")
+        return breaks + 1 if breaks else 0
+
 
 @dataclass(slots=True, eq=False)
 class Call:

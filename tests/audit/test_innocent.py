@@ -6,6 +6,7 @@ strictly, because of the revision, the era of the server, or what the other side
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import pytest
@@ -303,4 +304,31 @@ def test_progress_after_the_refusal_of_a_second_request_with_the_same_id_is_that
     ]
     assert {(one.rule, one.party) for one in audit(rows).findings if one.level == "MUST"} == {
         ("request-id-is-new-in-its-session-legacy", "client")
+    }
+
+
+def several_lines(side: str, message: dict[str, Any]) -> Row:
+    return {"from": side, "raw": json.dumps(message, indent=2)}
+
+
+def test_pieces_of_a_request_over_several_lines_may_each_be_answered_without_an_id() -> None:
+    rows = [
+        *shaken("2025-11-25", tools={}),
+        several_lines("client", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+        *[says("server", {"error": {"code": -32700, "message": "Not JSON"}}) for _ in range(5)],
+    ]
+    assert {(one.rule, one.party) for one in audit(rows).findings} == {
+        ("stdio-message-is-one-line", "client")
+    }
+
+
+def test_whoever_cannot_read_an_answer_over_several_lines_may_cancel_the_request() -> None:
+    rows = [
+        *shaken("2025-11-25", tools={}),
+        asks(1, "tools/list"),
+        several_lines("server", {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}),
+        says("client", {"method": "notifications/cancelled", "params": {"requestId": 1}}, t_ms=60_000),
+    ]
+    assert {(one.rule, one.party) for one in audit(rows).findings} == {
+        ("stdio-message-is-one-line", "server")
     }

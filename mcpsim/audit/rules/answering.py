@@ -81,6 +81,8 @@ class _Heard:
         """Note down what was sent."""
         if item.disturbed:
             self.excuses += 1
+        # Each piece of what was torn may be answered by itself, and none of them has an id.
+        self.excuses += item.torn_into
         if item.kind == "request":
             self.texts.add(_as_text(item.id))
             if _is_odd(item):

@@ -121,6 +121,9 @@ def _of_finished(connection: Connection) -> Iterator[Found]:
             continue
         before = seen.setdefault(call, cancel)
         answer = call.answer
+        if answer is not None and answer.torn_into:
+            # Nobody could read that answer, so the request is still open to whoever sent it.
+            continue
         if answer is not None and answer.index < cancel.index:
             found = _too_late(cancel, answer, used_at.get(call))
             if found is not None:
