@@ -63,11 +63,13 @@ def numbered(recording: Recording, *, width: int = 100) -> str:
     """
     frames = {frame.number: frame for frame in recording.frames}
     lines: list[str] = []
-    for number, (seen_at, row) in enumerate(to_numbered_interchange(recording.events)):
+    rows = tuple(to_numbered_interchange(recording.events))
+    wide = max((len(f"{row['connection']}  ") for _, row in rows if "connection" in row), default=0)
+    for number, (seen_at, row) in enumerate(rows):
         event = recording.events[seen_at]
         frame = frames.get(event.frame) if "event" not in row else None
         what = frame_label(frame) if frame is not None else aside_label(event) or str(row.get("event", ""))
-        start = f"{number:>3}  {row.get('connection', ''):<3}{row['t_ms']:>5} ms  {row['from']:<6}  "
+        start = f"{number:>3}  {row.get('connection', ''):<{wide}}{row['t_ms']:>5} ms  {row['from']:<6}  "
         line = (start + safe(what)).rstrip()
         lines.append(line if len(line) <= width else f"{line[: width - 1]}…")
     return "\n".join(lines)

@@ -29,6 +29,7 @@ from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
 from mcpsim.course.exercises.set_12_errors import ErrorExercises
+from mcpsim.course.exercises.set_15_wire_forensics import ForensicsExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "caching",
     "cancellation",
     "errors",
+    "forensics",
     "handshake",
     "layers",
     "messages",
@@ -144,6 +146,15 @@ def errors(*, patience_s: float = PATIENCE_S) -> ErrorExercises:
     return ErrorExercises(patience_s)
 
 
+def forensics(*, patience_s: float = PATIENCE_S) -> ForensicsExercises:
+    """The exercises of lesson 15, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ForensicsExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -165,4 +176,5 @@ SETS: Final[tuple[Maker, ...]] = (
     cancellation,
     rounds,
     errors,
+    forensics,
 )
