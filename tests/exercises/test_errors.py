@@ -303,7 +303,7 @@ INVOICES: Final = [
     ("invoice", invoice_lets_the_fault_out),
     ("invoice", invoice_lets_all_out, "The number is not in it", "Catch the LookupError"),
     ("invoice", invoice_tells_all, "goes over the wire, and 'db-", "for you"),
-    ("invoice", invoice_tells_of_the_table, "'tbl_", "belongs into no answer"),
+    ("invoice", invoice_tells_of_the_table, "'tbl_", "belongs in no answer"),
     ("invoice", invoice_tells_the_log, "is down. What `invoice_tells_the_log` says", "MUST sanitize"),
     ("invoice", invoice_returns_its_errors, "as if all were well", "`raise ToolError(text)`"),
     ("invoice", invoice_by_protocol_error, "the protocol error -32602", "the model cannot see them"),

@@ -32,7 +32,7 @@ IN_THE_RESULT: Final = Rule(
 )
 NO_SECRETS: Final = Rule(
     "Servers MUST sanitize what tools give out. What would help an attacker, such as credentials or internal "
-    "details, belongs into no answer.",
+    "details, belongs in no answer.",
     "server/tools#security-considerations",
 )
 LOCAL: Final = Rule(
