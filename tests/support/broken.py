@@ -184,6 +184,25 @@ BROKEN: Final[dict[str, Row]] = {
     "tests/exercises/test_handshake.py::test_the_recordings_have_the_fault_that_the_answers_say": Row(
         TWISTED, by=("*",)
     ),
+    **{
+        f"tests/exercises/test_forensics.py::{name}": Row(
+            "The trace of the lesson has ten faults, and each exhibit has its own: they are what is tested.",
+            by=("*",),
+        )
+        for name in (
+            "test_the_trace_is_of_a_realistic_size_and_the_same_every_time",
+            "test_the_audit_finds_what_the_answers_say_and_nothing_else",
+            "test_the_two_faults_that_no_audit_sees_are_there",
+            "test_without_its_twists_nothing_is_left_but_what_the_clients_do",
+            "test_an_innocent_row_is_no_fault_and_its_reason_is_true",
+            "test_each_row_of_the_text_is_that_of_the_audit",
+            "test_a_connection_can_be_read_alone",
+            "test_the_audit_says_the_same_of_each_charge",
+            "test_the_audit_blames_the_same_side_in_each_case",
+            "test_what_decides_can_be_seen_in_the_texts",
+            "test_who_made_the_ten_is_said_rightly",
+        )
+    },
     "tests/exercises/test_handshake.py::test_our_own_server_answers_each_proposal_so": Row(
         "The client proposes what is no revision, to see what the server offers.", by=("client",)
     ),

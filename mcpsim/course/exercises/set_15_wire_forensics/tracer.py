@@ -139,10 +139,10 @@ def _cases(rng: Random) -> Iterator[Case]:
         RESULT_TYPE,
     )
     yield Case(
-        "an error",
+        "an error whose text speaks of `initialize`",
         _answer(rng, error={"code": -32602, "message": "Unknown tool: initialize"}),
         UNDECIDED,
-        _UNSIGNED,
+        _ELSEWHERE,
     )
     yield Case(
         "a `tools/call` of a tool called `initialize`",
