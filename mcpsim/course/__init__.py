@@ -4,6 +4,7 @@ from mcpsim.course.archive import recorded
 from mcpsim.course.benches import bench
 from mcpsim.course.chart import Chart
 from mcpsim.course.evidence import found_trace, numbered
+from mcpsim.course.judging import judge
 from mcpsim.course.lessons import LESSONS, Lesson
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.model import ScriptedModel, ToolUse
@@ -39,6 +40,7 @@ __all__ = [
     "error_index",
     "found_trace",
     "help_desk",
+    "judge",
     "method_index",
     "notice_board",
     "numbered",
