@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcpsim.simulation import watchdog
 
@@ -127,18 +127,20 @@ def _shut_back_doors() -> None:
 def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]], None]:
     # All that it uses is bound here: what the code that it watches changes in a module changes nothing.
     real, is_folder, kept = os.path.realpath, os.path.isdir, os.devnull
-    fspath: Callable[[Any], Any] = os.fspath
+    fspath = cast("Callable[[Any], Any]", os.fspath)
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     refused, changes, doors, error = _REFUSED, _CHANGES, _BACK_DOORS, Refused
     starts, replace, split, decode = str.startswith, str.replace, str.split, bytes.decode
-    is_a, has, text, data, number, absolute = isinstance, hasattr, str, bytes, int, os.path.isabs
+    is_a = cast("Callable[[Any, Any], bool]", isinstance)
+    has, text, data, number, absolute = hasattr, str, bytes, int, os.path.isabs
     caller, stack_of = sys._getframe, watchdog._stack_of.__code__  # pyright: ignore[reportPrivateUsage]
 
     def name_of(value: Any) -> str | None:
         if not (is_a(value, text) or is_a(value, data) or has(value, "__fspath__")):
             return None
         path = fspath(value)
-        return replace(decode(path, "utf-8", "replace") if is_a(path, data) else path, "\\", "/")
+        words: str = decode(path, "utf-8", "replace") if is_a(path, data) else path
+        return replace(words, "\\", "/")
 
     def is_in(name: str, folder: str) -> bool:
         return name == folder or starts(name, folder + "/")

@@ -27,6 +27,8 @@ from mcpsim.workbook.grading.submissions import Section, Submission
 
 LONGEST_LINE: Final = 500_000
 LONGEST_TEXT: Final = 1_000
+# How long a process may take to be ready, on a machine that has much to do.
+START_S: Final = 60.0
 # What a process may need of the environment; the rest is the teacher's own.
 _ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONUTF8")
 
@@ -34,6 +36,7 @@ _ENDED: Final = "Its process ended before the check was done."
 _TOO_LONG: Final = "It was stopped after {seconds:g} s."
 _NO_TIME: Final = "The time for the whole notebook was over."
 _FORGED: Final = "It wrote to the grader something that is no verdict."
+_BROKEN: Final = "What it left behind made the check impossible."
 _CHANGED: Final = "It changed what checks it: {what}."
 
 
@@ -148,7 +151,7 @@ class _Grading:
         self._folder = folder
         self._limits = limits
         self._by_name = {exercise.task.name: exercise for exercise in _exercises(submission)}
-        self._until = time.monotonic() + limits.time_s * len(submission.sections)
+        self._until = time.monotonic() + START_S + limits.time_s * len(submission.sections)
         self._bad: set[str] = set()
         self.found: dict[str, tuple[int, str, str]] = {}
 
@@ -174,12 +177,13 @@ class _Grading:
 
     def _listen(self, lines: queue.Queue[bytes | None], word: str, at: str) -> tuple[str, str] | None:
         """Take verdicts until all are there; otherwise the section at fault, and what it did."""
+        patience_s = START_S
         while not self.is_done:
-            until = min(time.monotonic() + self._limits.time_s, self._until)
+            until = min(time.monotonic() + patience_s, self._until)
             try:
                 line = lines.get(timeout=max(until - time.monotonic(), 0.01))
             except queue.Empty:
-                return at, _TOO_LONG.format(seconds=self._limits.time_s)
+                return at, _TOO_LONG.format(seconds=patience_s)
             if line is None:
                 return at, _ENDED
             said = _said(line, word)
@@ -188,11 +192,14 @@ class _Grading:
             if (began := said.get("began")) is not None:
                 if began not in self._by_name:
                     return at, _FORGED
-                at = str(began)
+                at, patience_s = str(began), self._limits.time_s
             elif said.get("exercise") != at or at in self.found:
                 return at, _FORGED
             elif said.get("changed"):
                 return at, _CHANGED.format(what=cut(str(said["changed"]), 100))
+            elif said.get("broken"):
+                # Such as memory that is all taken: the next section gets a new process.
+                return at, f"{_BROKEN} {_last_error(said)}".strip()
             else:
                 self.found[at] = _row(self._by_name[at], said)
         return None
@@ -251,9 +258,13 @@ def _row(exercise: Exercise, said: Mapping[str, Any]) -> tuple[int, str, str]:
     worth = exercise.task.points
     is_fair = type(points) is int and (points == worth if outcome == Outcome.PASSED else 0 <= points < worth)
     text = cut(str(seen), LONGEST_TEXT)
-    if said.get("error"):
-        text = f"{text} A cell ended in {cut(str(said['error']), LONGEST_TEXT)}.".strip()
+    text = f"{text} {_last_error(said)}".strip()
     return (points if is_fair and isinstance(points, int) else 0), str(outcome), text
+
+
+def _last_error(said: Mapping[str, Any]) -> str:
+    error = cut(str(said.get("error") or ""), LONGEST_TEXT)
+    return f"A cell ended in {error}." if error else ""
 
 
 def _is_table(exercise: Exercise) -> bool:

@@ -69,10 +69,15 @@ def _grade(job: Mapping[str, Any], say: Say) -> None:
     for section in job["sections"]:
         name = section["exercise"]
         say({"began": name})
-        error = _apart(_run_all, section["cells"], names)
+        error: str | None = _apart(_run_all, section["cells"], names)
         if not section["skipped"]:
             changed = marks.change()
-            verdict: dict[str, Any] = _apart(_verdict, job["set"], name, names) or {}
+            # Where the memory is full, it stays so, and nothing after it could be judged.
+            is_full = error is None or error.startswith("MemoryError")
+            verdict: dict[str, Any] | None = None
+            if not is_full:
+                verdict = _apart(_verdict, job["set"], name, names)
+            verdict = verdict or {"broken": True}
             say({"exercise": name, "error": error or "", "changed": changed or marks.change()} | verdict)
 
 
@@ -142,7 +147,7 @@ def _run(source: str, names: dict[str, Any]) -> str:
             asyncio.run(value)
     except BaseException as error:
         try:
-            return cut(f"{type(error).__name__}: {error}", LONGEST_TEXT)
+            return cut(f"{type(error).__name__}: {error}".removesuffix(": "), LONGEST_TEXT)
         except Exception:
             return type(error).__name__
     return ""
