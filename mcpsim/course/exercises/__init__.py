@@ -23,6 +23,7 @@ from mcpsim.course.exercises.set_01_messages import MessageExercises
 from mcpsim.course.exercises.set_02_layers_and_transports import LayerExercises
 from mcpsim.course.exercises.set_03_handshake import HandshakeExercises
 from mcpsim.course.exercises.set_04_stateless import StatelessExercises
+from mcpsim.course.exercises.set_05_eras_side_by_side import EraExercises
 from mcpsim.course.exercises.set_06_pagination import PaginationExercises
 from mcpsim.course.exercises.set_07_caching import CachingExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
@@ -44,6 +45,7 @@ __all__ = [
     "Verdict",
     "caching",
     "cancellation",
+    "eras",
     "errors",
     "forensics",
     "handshake",
@@ -90,6 +92,15 @@ def stateless(*, patience_s: float = PATIENCE_S) -> StatelessExercises:
         patience_s: how long your code may take in one check, in seconds.
     """
     return StatelessExercises(patience_s)
+
+
+def eras(*, patience_s: float = PATIENCE_S) -> EraExercises:
+    """The exercises of lesson 05, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return EraExercises(patience_s)
 
 
 def pagination(*, patience_s: float = PATIENCE_S) -> PaginationExercises:
@@ -170,6 +181,7 @@ SETS: Final[tuple[Maker, ...]] = (
     layers,
     handshake,
     stateless,
+    eras,
     pagination,
     caching,
     progress,
