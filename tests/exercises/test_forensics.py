@@ -128,7 +128,7 @@ def test_what_decides_can_be_seen_in_the_texts() -> None:
     assert charges[5].count('"message": " "}') == 3
     for text, names in ((cases[0], ["find_ticket", "add_hours"]), (cases[4], ["add_hours", "add_hours"])):
         assert [line.split("[Mcp-Name: ")[1].split("]")[0] for line in text.splitlines()[1:3]] == names
-    assert max(len(line) for text in (*charges, *cases) for line in text.splitlines()) <= 120
+    assert max(len(line) for text in (*charges, *cases) for line in text.splitlines()) <= 140
 
 
 def test_a_letter_without_a_trace_is_refused() -> None:

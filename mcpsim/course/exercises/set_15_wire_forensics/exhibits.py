@@ -26,7 +26,7 @@ from mcpsim.transports.twists import MakeTwist
 
 CALL: Final = "tools/call"
 FIND: Final[dict[str, Any]] = {"name": "find_ticket", "arguments": {"number": "T-1001"}}
-WIDTH: Final = 120
+WIDTH: Final = 100
 
 Exhibit = Callable[[], Recording]
 
@@ -145,14 +145,19 @@ def _played(story: Callable[[Client], Any]) -> Recording:
 
 
 def in_lines(recording: Recording) -> str:
-    """What crossed the wire, one line a message, with the header `Mcp-Name` where there is one."""
+    """What crossed the wire, one line a message, with the header `Mcp-Name` where there is one.
+
+    Lines are cut, but for notifications: what they say stands at their end.
+    """
     rows = [
         (f"{frame.sender} → {frame.receiver}", _named(frame.head), frame_label(frame), frame.sent_us // 1000)
         for frame in recording.frames
     ]
     wide = max(len(lanes) for lanes, *_ in rows)
     lines = [f"{at:>7} ms  {lanes:<{wide}}  {name}{safe(label)}" for lanes, name, label, at in rows]
-    return "\n".join(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines)
+    return "\n".join(
+        line if len(line) <= WIDTH or "notifications/" in line else f"{line[: WIDTH - 1]}…" for line in lines
+    )
 
 
 def _named(head: Head | None) -> str:
