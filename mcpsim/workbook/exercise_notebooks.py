@@ -27,6 +27,11 @@ the end.
 - You cannot break anything. A mistake in your code is shown as a sentence, and a loop without an end is \
 ended after some seconds."""
 
+_KEPT: Final = """\
+What your checks said is kept in `progress.json`, beside this notebook. For an overview of all exercises, \
+enter
+`from mcpsim.course import progress` in a cell of your own, then `progress()`."""
+
 # nbgrader's own words; see "Autograder tests" and "Hidden tests" in its documentation.
 BEGIN_SOLUTION: Final = "### BEGIN SOLUTION"
 END_SOLUTION: Final = "### END SOLUTION"
@@ -86,7 +91,7 @@ def source_notebook(make: Maker) -> dict[str, Any]:
     for number, exercise in enumerate(exercises, 1):
         cells += _exercise_cells(make, number, exercise)
     cells += [
-        _markdown("how-far", "## How far am I?"),
+        _markdown("how-far", f"## How far am I?\n\n{_KEPT}"),
         _code("how-far-card", "ex"),
         _markdown(
             "solutions",

@@ -26,8 +26,9 @@ class MessageExercises(ExerciseSet):
     notebook = Notebook(
         "01_messages",
         further=(
-            "Lesson [04 Stateless](../notebooks/04_stateless.ipynb), and its [exercises](04_stateless.ipynb)"
-            ": what a modern request carries.",
+            "Lesson [02 Layers and transports](../notebooks/02_layers_and_transports.ipynb): how one call "
+            "becomes bytes.",
+            "[All lessons](../notebooks/index.ipynb).",
         ),
     )
 

@@ -45,7 +45,11 @@ class StatelessExercises(ExerciseSet):
             "Where a check plays your story and finds something, it shows the messages under *On the wire*. "
             "`ex.future.check(from_the_future).recording` shows them in the player.",
         ),
-        further=("[All lessons](../notebooks/index.ipynb), and those that are not written yet.",),
+        further=(
+            "Lesson [05 The eras side by side](../notebooks/05_eras_side_by_side.ipynb): what was removed, "
+            "replaced and renumbered.",
+            "[All lessons](../notebooks/index.ipynb).",
+        ),
     )
 
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
