@@ -116,7 +116,9 @@ def blank(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(("path", "notebook"), exercise_notebooks().items(), ids=str)
+@pytest.mark.parametrize(
+    ("path", "notebook"), [pytest.param(*made, id=str(made[0])) for made in exercise_notebooks().items()]
+)
 def test_the_stored_notebooks_are_those_that_are_made_from_the_sets(
     project: Path, path: PurePosixPath, notebook: dict[str, Any]
 ) -> None:
