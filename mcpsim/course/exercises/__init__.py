@@ -30,7 +30,10 @@ from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
 from mcpsim.course.exercises.set_12_errors import ErrorExercises
+from mcpsim.course.exercises.set_13_one_tool_call import ToolCallExercises
+from mcpsim.course.exercises.set_14_stateless_at_scale import ScaleExercises
 from mcpsim.course.exercises.set_15_wire_forensics import ForensicsExercises
+from mcpsim.course.exercises.set_16_capstone import CapstoneExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -45,6 +48,7 @@ __all__ = [
     "Verdict",
     "caching",
     "cancellation",
+    "capstone",
     "eras",
     "errors",
     "forensics",
@@ -54,7 +58,9 @@ __all__ = [
     "pagination",
     "progress",
     "rounds",
+    "scale",
     "stateless",
+    "tool_call",
 ]
 
 
@@ -166,6 +172,33 @@ def forensics(*, patience_s: float = PATIENCE_S) -> ForensicsExercises:
     return ForensicsExercises(patience_s)
 
 
+def tool_call(*, patience_s: float = PATIENCE_S) -> ToolCallExercises:
+    """The exercises of lesson 13, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ToolCallExercises(patience_s)
+
+
+def scale(*, patience_s: float = PATIENCE_S) -> ScaleExercises:
+    """The exercises of lesson 14, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ScaleExercises(patience_s)
+
+
+def capstone(*, patience_s: float = PATIENCE_S) -> CapstoneExercises:
+    """The exercises of lesson 16, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return CapstoneExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -188,5 +221,8 @@ SETS: Final[tuple[Maker, ...]] = (
     cancellation,
     rounds,
     errors,
+    tool_call,
+    scale,
     forensics,
+    capstone,
 )
