@@ -33,7 +33,6 @@ from mcpsim.course.exercises.set_12_errors import ErrorExercises
 from mcpsim.course.exercises.set_13_one_tool_call import ToolCallExercises
 from mcpsim.course.exercises.set_14_stateless_at_scale import ScaleExercises
 from mcpsim.course.exercises.set_15_wire_forensics import ForensicsExercises
-from mcpsim.course.exercises.set_16_capstone import CapstoneExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -48,7 +47,6 @@ __all__ = [
     "Verdict",
     "caching",
     "cancellation",
-    "capstone",
     "eras",
     "errors",
     "forensics",
@@ -190,15 +188,6 @@ def scale(*, patience_s: float = PATIENCE_S) -> ScaleExercises:
     return ScaleExercises(patience_s)
 
 
-def capstone(*, patience_s: float = PATIENCE_S) -> CapstoneExercises:
-    """The exercises of lesson 16, fresh.
-
-    Args:
-        patience_s: how long your code may take in one check, in seconds.
-    """
-    return CapstoneExercises(patience_s)
-
-
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -224,5 +213,4 @@ SETS: Final[tuple[Maker, ...]] = (
     tool_call,
     scale,
     forensics,
-    capstone,
 )
