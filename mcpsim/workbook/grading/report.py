@@ -23,7 +23,7 @@ body { font-family: system-ui, sans-serif; max-width: 70em; margin: 2em auto; pa
 table { border-collapse: collapse; margin: 1em 0; }
 th, td { border: 1px solid #999; padding: 0.25em 0.6em; text-align: left; vertical-align: top; }
 td.points { text-align: right; white-space: nowrap; }
-pre { overflow-x: auto; background: #f4f4f4; padding: 0.5em; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; padding: 0.5em; }
 summary { cursor: pointer; }"""
 
 
