@@ -77,12 +77,17 @@ _WORD_AT: Final = {row: fault.word for fault in FAULTS for row in fault.rows}
 
 #: What is there to say of a row in which nothing is wrong, but which may look so.
 INNOCENT: Final[Mapping[int, tuple[str, Rule | None]]] = {
+    3: ("The first use of an id is in order.", ID_ONCE),
     4: ("The server asks here, with an id of its own.", BOTH_ASK),
     5: ("It answers the ping of the server.", BOTH_ASK),
     8: ("It is answered late, and nothing forbids that.", SAME_ID),
     9: ("The request is in order. Look at its answer.", None),
     10: ("The request is in order. Look at its answer.", None),
+    13: ("It rises, and the call is under way.", PROGRESS_ENDS),
+    15: ("This is the ticket that was asked for. Other answers can be compared with it.", None),
     17: ("This error is the right answer to a wrong request.", HEADERS),
+    18: ("The request is in order. Look at its answer.", None),
+    19: ("It rises, and the call is under way.", PROGRESS_ENDS),
     20: ("The answer is in order. Look at what comes after it.", PROGRESS_ENDS),
     23: ("This error is the right answer to a wrong request.", ID_ONCE),
     26: ("The request is in order. Look at its answer.", SAME_ID),
@@ -94,11 +99,17 @@ INNOCENT: Final[Mapping[int, tuple[str, Rule | None]]] = {
     30: ("It comes after the answers to later requests. The id tells them apart.", SAME_ID),
     33: ("It has no answer because it was cancelled in row 43.", STDIO_CANCEL),
     34: ("The cursor is in order. Look at how it comes back.", OPAQUE),
+    36: ("So a connection over stdio ends: no message is needed.", None),
     37: ("This error is the right answer to a wrong request.", OPAQUE),
     38: ("The request is in order. Look at its answer.", RESULT_TYPE),
+    39: ("So a connection over stdio ends: no message is needed.", None),
     41: ("It has no answer because it was cancelled in row 45.", CANCELLATION),
+    42: ("It came before the stream was closed.", STDIO_CANCEL),
     43: ("Over HTTP this is how a client cancels.", STDIO_CANCEL),
+    44: ("It came before the cancellation.", CANCELLATION),
     45: ("Over stdio this is how a client cancels.", STDIO_CANCEL),
+    46: ("So a connection over stdio ends: no message is needed.", None),
+    47: ("So a connection over stdio ends: no message is needed.", None),
 }
 
 
