@@ -29,10 +29,12 @@ from mcpsim.course.exercises.set_07_caching import CachingExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
+from mcpsim.course.exercises.set_11_subscriptions import SubscriptionExercises
 from mcpsim.course.exercises.set_12_errors import ErrorExercises
 from mcpsim.course.exercises.set_13_one_tool_call import ToolCallExercises
 from mcpsim.course.exercises.set_14_stateless_at_scale import ScaleExercises
 from mcpsim.course.exercises.set_15_wire_forensics import ForensicsExercises
+from mcpsim.course.exercises.set_16_capstone import CapstoneExercises
 from mcpsim.course.exercises.verdict import Outcome, Verdict
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "Verdict",
     "caching",
     "cancellation",
+    "capstone",
     "eras",
     "errors",
     "forensics",
@@ -58,6 +61,7 @@ __all__ = [
     "rounds",
     "scale",
     "stateless",
+    "subscriptions",
     "tool_call",
 ]
 
@@ -152,6 +156,15 @@ def caching(*, patience_s: float = PATIENCE_S) -> CachingExercises:
     return CachingExercises(patience_s)
 
 
+def subscriptions(*, patience_s: float = PATIENCE_S) -> SubscriptionExercises:
+    """The exercises of lesson 11, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return SubscriptionExercises(patience_s)
+
+
 def errors(*, patience_s: float = PATIENCE_S) -> ErrorExercises:
     """The exercises of lesson 12, fresh.
 
@@ -188,6 +201,15 @@ def scale(*, patience_s: float = PATIENCE_S) -> ScaleExercises:
     return ScaleExercises(patience_s)
 
 
+def capstone(*, patience_s: float = PATIENCE_S) -> CapstoneExercises:
+    """The exercises of lesson 16, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return CapstoneExercises(patience_s)
+
+
 class Maker(Protocol):
     """Makes a set, fresh. Notebooks call it by its name: `exercises.<name>()`."""
 
@@ -209,8 +231,10 @@ SETS: Final[tuple[Maker, ...]] = (
     progress,
     cancellation,
     rounds,
+    subscriptions,
     errors,
     tool_call,
     scale,
     forensics,
+    capstone,
 )

@@ -1,0 +1,423 @@
+"""Exercise: a server that breaks four rules, to be repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from random import Random
+from typing import Any, Final
+
+import anyio
+
+from mcpsim.client import Client
+from mcpsim.course.exercises.exercise import Passed, Task
+from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.set_16_capstone.building import (
+    ANSWERS,
+    HELPS,
+    STOPS,
+    made,
+    require_clean,
+    require_no_fault,
+    tells_nothing,
+    text_of_result,
+    words,
+)
+from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.course.exercises.worlds import World, every_world
+from mcpsim.errors import ProtocolError, RequestTimeout
+from mcpsim.recording import Recording
+
+PAGE_S: Final = 0.5
+OPENING_S: Final = 0.1
+
+RISES: Final = Rule(
+    "The `progress` value MUST increase with each notification.",
+    "basic/patterns/progress#progress-flow",
+)
+
+BROKEN: Final = '''\
+import anyio
+from mcpsim import ProtocolError, Server
+
+CONFIRM = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
+
+
+def make_archive(papers, lamp):
+    """An archive. `papers`: texts by name. `lamp`: see below."""
+    archive = Server("archive")
+
+    def look_up(name):
+        if name not in papers:
+            raise ProtocolError(-32050, f"There is no paper {name}. There is {', '.join(papers)}.")
+        return papers[name]
+
+    @archive.tool()
+    async def copy(context, name: str) -> str:
+        """Copy a paper, word by word."""
+        words = look_up(name).split()
+        await lamp.on()
+        for word in words:
+            await anyio.sleep(0.5)
+            if context.progress_token is not None:
+                params = {"progressToken": context.progress_token, "progress": 1, "total": len(words)}
+                await context.notify("notifications/progress", params)
+        await lamp.off()
+        return " ".join(words)
+
+    @archive.tool()
+    async def destroy(context, name: str) -> str:
+        """Destroy a paper, if the user is sure."""
+        look_up(name)
+        del papers[name]
+        answer = await context.elicit(f"Destroy {name}? Are you sure?", CONFIRM, key="sure")
+        if not answer.content["sure"]:
+            return f"{name} is still there."
+        return f"{name} is destroyed."
+
+    return archive
+'''
+
+
+class Lamp:
+    """A lamp.
+
+    Attributes:
+        lit: whether it is lit. It is from the moment in which switching on begins.
+    """
+
+    def __init__(self) -> None:
+        self.lit = False
+
+    async def on(self) -> None:
+        """Switch on. Takes 0.1 seconds."""
+        self.lit = True
+        await anyio.sleep(OPENING_S)
+
+    async def off(self) -> None:
+        """Switch off. Takes 0.1 seconds; if it is left earlier, the lamp stays lit."""
+        await anyio.sleep(OPENING_S)
+        self.lit = False
+
+
+@dataclass(slots=True)
+class Room:
+    """One archive, and what was seen of it.
+
+    Attributes:
+        papers: what the learner's server works with.
+        before: the same, as it was.
+        name: the paper that is asked for.
+        steps: the progress that came.
+        text: what the last call brought.
+        failed: whether it was an error of any kind.
+    """
+
+    papers: dict[str, str]
+    before: dict[str, str]
+    name: str
+    lamp: Lamp
+    steps: list[float]
+    text: str = ""
+    failed: bool = False
+
+    def hear(self, progress: float, total: float | None, message: str | None) -> None:
+        """Keep what progress came."""
+        self.steps.append(progress)
+
+
+def _room(seed: int) -> Room:
+    rng = Random(f"archive:{seed}")
+    names = words(rng, 3)
+    papers = {name: " ".join(words(rng, rng.randint(4, 6))) for name in names}
+    return Room(papers, dict(papers), rng.choice(names), Lamp(), [])
+
+
+async def _call(room: Room, client: Client, tool: str, name: str, *, hear: bool = False) -> None:
+    try:
+        result = await client.call_tool(tool, {"name": name}, on_progress=room.hear if hear else None)
+    except RequestTimeout:
+        raise
+    except ProtocolError as error:
+        room.text, room.failed = str(error), True
+    else:
+        room.text, room.failed = text_of_result(result), bool(result.is_error)
+
+
+async def _copy(room: Room, client: Client) -> None:
+    await _call(room, client, "copy", room.name, hear=True)
+
+
+async def _copy_unheard(room: Room, client: Client) -> None:
+    await _call(room, client, "copy", room.name)
+
+
+async def _stop(room: Room, client: Client) -> None:
+    with anyio.move_on_after(1.3):
+        await _call(room, client, "copy", room.name, hear=True)
+    await anyio.sleep(5)
+
+
+async def _unknown(room: Room, client: Client) -> None:
+    await _call(room, client, "copy", room.name[::-1])
+
+
+async def _destroy(room: Room, client: Client) -> None:
+    await _call(room, client, "destroy", room.name)
+
+
+async def _destroy_unknown(room: Room, client: Client) -> None:
+    await _call(room, client, "destroy", room.name[::-1])
+
+
+def _copied(room: Room, where: str) -> None:
+    if room.failed or room.text != room.before[room.name]:
+        raise NotYet(
+            f"{where} the copy of {room.before[room.name]!r} is {show(room.text)}.",
+            look="The tool still has to do its work.",
+        )
+    _cold(room, where)
+
+
+def _heard(room: Room, where: str) -> None:
+    count = len(room.before[room.name].split())
+    if len(room.steps) != count or any(a >= b for a, b in pairwise(room.steps)):
+        raise NotYet(
+            f"{where} of the progress of {count} words, a client could use {show(room.steps)}.",
+            RISES,
+            "Tell of each word how many are done: `await context.report_progress(done, total)`.",
+        )
+    _copied(room, where)
+
+
+def _cold(room: Room, where: str) -> None:
+    if room.lamp.lit:
+        raise NotYet(
+            f"{where} the lamp is still lit in the end.",
+            STOPS,
+            "Switch off in `finally`, under `anyio.CancelScope(shield=True)`: a cancelled function is "
+            "cancelled at each `await`.",
+        )
+
+
+def _refused(room: Room, where: str) -> None:
+    names = [name for name in room.before if name not in room.text]
+    if not room.failed or tells_nothing(room.text) or names:
+        kind = "an error" if room.failed else "a result like any other"
+        raise NotYet(
+            f"{where} {kind} came, with {show(room.text)}. It should be an error that names the papers there "
+            "are.",
+            HELPS,
+            "`raise ToolError(text)` with the text that is there.",
+        )
+
+
+def _gone(room: Room, where: str) -> None:
+    if room.name in room.papers or len(room.papers) != 2:
+        raise NotYet(
+            f"{where} the paper {room.name} is still there.",
+            ANSWERS,
+            "After the question, where the user has accepted and is sure: `del papers[name]`.",
+        )
+    if room.failed:
+        raise NotYet(f"{where} the answer is an error: {show(room.text)}.", HELPS, "All went well here.")
+
+
+def _still_there(room: Room, where: str) -> None:
+    if room.papers != room.before:
+        raise NotYet(
+            f"{where} {room.name} is destroyed all the same.",
+            ANSWERS,
+            'Ask first, act then: only where `answer.action == "accept"`, and the box is ticked.',
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One thing that happens in the archive.
+
+    Attributes:
+        what: in words.
+        play: what the client does.
+        judge: what has to be true then.
+        reply: what the user answers; None for a client that cannot ask.
+    """
+
+    what: str
+    play: Callable[[Room, Client], Any]
+    judge: Callable[[Room, str], None]
+    reply: Any = "decline"
+
+
+SCENES: Final = (
+    Scene("a paper is copied", _copy, _heard),
+    Scene("a paper is copied, and nobody wants to hear of progress", _copy_unheard, _copied),
+    Scene("the copying is stopped", _stop, _cold),
+    Scene("a paper is to be copied that is not there", _unknown, _refused),
+    Scene("a paper is to be destroyed that is not there", _destroy_unknown, _refused),
+    Scene("the user is sure", _destroy, _gone, {"sure": True}),
+    Scene("the user accepts, and is not sure", _destroy, _still_there, {"sure": False}),
+    Scene("the user declines", _destroy, _still_there),
+    Scene("the user closes the question", _destroy, _still_there, "cancel"),
+    Scene("the client cannot ask its user", _destroy, _still_there, None),
+)
+
+
+def grade(answer: object, learner: Learner) -> Passed:
+    """Play all scenes in both eras and over both transports."""
+    runs = 0
+    for scene in SCENES:
+        for world in every_world():
+            _play(answer, learner, world, scene)
+            runs += 1
+    return Passed(
+        f"{runs} runs: progress rose, the lamp was dark in the end, nothing was destroyed unasked, errors "
+        "helped, and the audit found nothing.",
+        ANSWERS,
+    )
+
+
+def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
+    room = _room(world.seed)
+    server = made(answer, learner, room.papers, room.lamp)
+    where = f"In the scene in which {scene.what} ({world}),"
+
+    async def story(client: Client) -> None:
+        try:
+            await scene.play(room, client)
+        except RequestTimeout:
+            room.text, room.failed = "no answer within a minute", True
+
+    def judge(recording: Recording) -> None:
+        require_no_fault(where, recording)
+        try:
+            scene.judge(room, where)
+        except NotYet as found:
+            raise NotYet(found.seen, found.rule, found.look, recording) from None
+        require_clean(where, recording)
+
+    client = (
+        Client(era=world.era)
+        if scene.reply is None
+        else Client(era=world.era, elicit=partial(_reply, scene.reply))
+    )
+    learner.play(
+        story,
+        server=server,
+        client=client,
+        transport=world.transport,
+        seed=world.seed,
+        title=scene.what.capitalize(),
+        judge=judge,
+        written=answer,
+    )
+
+
+def _reply(reply: Any, asked: Any) -> Any:
+    return reply
+
+
+TITLE: Final = "Repair the archive"
+
+TASK: Final = Task(
+    name="repair",
+    title=TITLE,
+    text="""\
+The server in the cell below works as long as nothing unusual happens. It breaks four rules. Two of them show
+on the wire, and the audit names them; two show only if you ask who is left with what. Find the four, and
+write the server again. What its tools are for stays as it is.
+
+| | |
+|---|---|
+| `papers` | texts by name; what is destroyed is taken out of it |
+| `await lamp.on()` | takes 0.1 s; the lamp is lit from the moment in which this begins |
+| `await lamp.off()` | takes 0.1 s; if it is not finished, the lamp stays lit |
+
+- `copy` tells of each word how many are done, takes half a second for each, and returns the whole text.
+- `destroy` takes the paper out only if the user accepts, and is sure.
+- Who asks for a paper that is not there gets an error that the model can read: it names the papers there are.
+- The lamp is dark when a call is over, whatever ended it.
+
+`ex.archive(make_archive)` is your server with three papers.""",
+    answer="make_archive",
+    show="print(ex.broken)",
+    starter='''\
+def make_archive(papers, lamp):
+    """The archive, repaired."""
+    return ...''',
+    hints=(
+        "Play the broken one: `exec(ex.broken)`, then `simulate` a story with `ex.archive(make_archive)`, "
+        "and `run.audit()`. Which numbers does the progress have, and which code the error?",
+        "Then look for what the wire does not show. When is the paper taken out, before or after the answer? "
+        "What is in `answer.content` if the user declines? Who switches the lamp off when `copy` is stopped?",
+        "`await context.report_progress(done, len(words))` is right by itself. `ToolError` needs no code. "
+        "`try ... finally` with `anyio.CancelScope(shield=True)` for the lamp. `del papers[name]` last.",
+    ),
+    solution=(
+        """\
+import anyio
+from mcpsim import Server, ToolError
+
+CONFIRM = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
+
+def look_up(papers, name):
+    if name not in papers:
+        raise ToolError(f"There is no paper {name}. There is {', '.join(papers)}.")
+    return papers[name]""",
+        """\
+async def copy_words(context, words, lamp):
+    try:
+        await lamp.on()
+        for done, _ in enumerate(words, 1):
+            await anyio.sleep(0.5)
+            await context.report_progress(done, len(words))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await lamp.off()
+    return " ".join(words)""",
+        '''\
+async def ask_and_destroy(context, papers, name):
+    look_up(papers, name)
+    answer = await context.elicit(f"Destroy {name}? Are you sure?", CONFIRM, key="sure")
+    if answer.action != "accept" or not answer.content["sure"]:
+        return f"{name} is still there."
+    del papers[name]
+    return f"{name} is destroyed."''',
+        '''\
+def make_archive(papers, lamp):
+    archive = Server("archive")
+    @archive.tool()
+    async def copy(context, name: str) -> str:
+        """Copy a paper, word by word."""
+        return await copy_words(context, look_up(papers, name).split(), lamp)
+    @archive.tool()
+    async def destroy(context, name: str) -> str:
+        """Destroy a paper, if the user is sure."""
+        return await ask_and_destroy(context, papers, name)
+    return archive''',
+    ),
+    why="Progress that rises and a code that is free are rules of the wire: the audit sees them. That the "
+    "deed comes after the answer, and the lamp goes out after a Stop, only a run shows that looks at the "
+    "room.",
+    grade=grade,
+    points=20,
+    pages=(
+        ("progress", "basic/patterns/progress#progress-flow"),
+        ("error codes", "basic/index#error-codes"),
+        ("cancellation", "basic/patterns/cancellation#behavior-requirements"),
+        ("elicitation", "client/elicitation#error-handling"),
+    ),
+    play="""\
+async def copy_one(client):
+    return await client.call_tool("copy", {"name": "letter"}, on_progress=print)
+simulate(copy_one, server=ex.archive(make_archive), title="The archive", check=False)""",
+)
+
+
+def archive(make_archive: Callable[..., Any]) -> Any:
+    """The learner's archive with three papers and a lamp."""
+    papers = {"letter": "Dear reader, all is well.", "list": "one two three", "note": "Back at five."}
+    return make_archive(papers, Lamp())
