@@ -29,7 +29,6 @@ from mcpsim.course.exercises.set_07_caching import CachingExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
-from mcpsim.course.exercises.set_11_subscriptions import SubscriptionExercises
 from mcpsim.course.exercises.set_12_errors import ErrorExercises
 from mcpsim.course.exercises.set_13_one_tool_call import ToolCallExercises
 from mcpsim.course.exercises.set_14_stateless_at_scale import ScaleExercises
@@ -61,7 +60,6 @@ __all__ = [
     "rounds",
     "scale",
     "stateless",
-    "subscriptions",
     "tool_call",
 ]
 
@@ -156,51 +154,6 @@ def caching(*, patience_s: float = PATIENCE_S) -> CachingExercises:
     return CachingExercises(patience_s)
 
 
-def subscriptions(*, patience_s: float = PATIENCE_S) -> SubscriptionExercises:
-    """The exercises of lesson 11, fresh.
-
-    Args:
-        patience_s: how long your code may take in one check, in seconds.
-    """
-    return SubscriptionExercises(patience_s)
-
-
-def errors(*, patience_s: float = PATIENCE_S) -> ErrorExercises:
-    """The exercises of lesson 12, fresh.
-
-    Args:
-        patience_s: how long your code may take in one check, in seconds.
-    """
-    return ErrorExercises(patience_s)
-
-
-def forensics(*, patience_s: float = PATIENCE_S) -> ForensicsExercises:
-    """The exercises of lesson 15, fresh.
-
-    Args:
-        patience_s: how long your code may take in one check, in seconds.
-    """
-    return ForensicsExercises(patience_s)
-
-
-def tool_call(*, patience_s: float = PATIENCE_S) -> ToolCallExercises:
-    """The exercises of lesson 13, fresh.
-
-    Args:
-        patience_s: how long your code may take in one check, in seconds.
-    """
-    return ToolCallExercises(patience_s)
-
-
-def scale(*, patience_s: float = PATIENCE_S) -> ScaleExercises:
-    """The exercises of lesson 14, fresh.
-
-    Args:
-        patience_s: how long your code may take in one check, in seconds.
-    """
-    return ScaleExercises(patience_s)
-
-
 def capstone(*, patience_s: float = PATIENCE_S) -> CapstoneExercises:
     """The exercises of lesson 16, fresh.
 
@@ -231,7 +184,6 @@ SETS: Final[tuple[Maker, ...]] = (
     progress,
     cancellation,
     rounds,
-    subscriptions,
     errors,
     tool_call,
     scale,
