@@ -154,6 +154,42 @@ def caching(*, patience_s: float = PATIENCE_S) -> CachingExercises:
     return CachingExercises(patience_s)
 
 
+def errors(*, patience_s: float = PATIENCE_S) -> ErrorExercises:
+    """The exercises of lesson 12, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ErrorExercises(patience_s)
+
+
+def forensics(*, patience_s: float = PATIENCE_S) -> ForensicsExercises:
+    """The exercises of lesson 15, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ForensicsExercises(patience_s)
+
+
+def tool_call(*, patience_s: float = PATIENCE_S) -> ToolCallExercises:
+    """The exercises of lesson 13, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ToolCallExercises(patience_s)
+
+
+def scale(*, patience_s: float = PATIENCE_S) -> ScaleExercises:
+    """The exercises of lesson 14, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return ScaleExercises(patience_s)
+
+
 def capstone(*, patience_s: float = PATIENCE_S) -> CapstoneExercises:
     """The exercises of lesson 16, fresh.
 
