@@ -65,7 +65,8 @@ def _error_of(act: Callable[[], None]) -> str:
     except ValueError as error:
         # Ours: a sentence for people.
         return str(error)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        # Whoever interrupts the kernel still waits for an answer.
         return error_text(error)
     return ""
 

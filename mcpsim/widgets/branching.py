@@ -78,8 +78,8 @@ class Branching(traitlets.HasTraits):
         told: dict[str, Any] = {"n": n if isinstance(n, int) else 0, "error": ""}
         try:
             told |= self._branched(wish)
-        except Exception as error:
-            # An error here would be lost: ipywidgets shows none.
+        except (Exception, KeyboardInterrupt) as error:
+            # An error here would be lost: ipywidgets shows none. And whoever interrupts a kernel still waits.
             told["error"] = str(error) if isinstance(error, ValueError | McpSimError) else error_text(error)
         self.branch_shown = told
 

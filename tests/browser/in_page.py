@@ -24,12 +24,31 @@ const put = (state) => {
   Object.assign(values, state);
   for (const name of news) for (const each of [...(listeners.get(`change:${name}`) || [])]) each();
 };
+// As a notebook does it: one message is under way, and what changes meanwhile goes with the next one. The
+// test says when the answer comes.
+let slow = null;
+window.slowly = () => {
+  let [next, answer] = [null, null];
+  const send = () => {
+    answer = window.kernel(JSON.stringify(next));
+    next = null;
+  };
+  slow = { save(state) { next = { ...next, ...state }; if (!answer) send(); } };
+  window.answer = async () => {
+    if (!answer) return;
+    const state = JSON.parse(await answer);
+    put(state);
+    answer = null;
+    if (next) send();
+  };
+};
 const model = {
   get: (name) => values[name],
   set(name, value) { changed.add(name); put({ [name]: value }); },
   save_changes() {
     const state = Object.fromEntries([...changed].map((name) => [name, values[name]]));
     changed.clear();
+    if (slow) return slow.save(state);
     window.kernel(JSON.stringify(state)).then((answer) => put(JSON.parse(answer)));
   },
   send(content) {
@@ -45,6 +64,7 @@ const model = {
 window.made = made;
 const forget = made.initialize ? made.initialize({ model }) : () => {};
 const leave = made.render({ model, el: document.getElementById("here") });
+window.again = (el) => made.render({ model, el });
 window.leave = () => {
   leave();
   forget();
@@ -131,6 +151,25 @@ class Shown:
         """Whether nothing stands out of the page at the side."""
         wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         return not self.page.evaluate(wide)
+
+    def slowly(self) -> None:
+        """From now on, answer where the test says so."""
+        self.page.evaluate("window.slowly()")
+
+    def answer(self) -> None:
+        """Let the answer come to the message that is under way."""
+        self.page.evaluate("window.answer()")
+
+    def second(self) -> Locator:
+        """One more view of the widget, below the first."""
+        self.page.evaluate(
+            """() => {
+              const here = document.createElement("section");
+              document.querySelector("main").append(here);
+              window.again(here);
+            }"""
+        )
+        return self.page.locator("section")
 
     def leave(self) -> int:
         """Take the view away. Returns how many of its listeners are left."""

@@ -360,6 +360,35 @@ def test_two_quick_changes_are_both_kept(show: Callable[[Bench], Shown]) -> None
     assert shown.widget.settings["transport"] == "http"
 
 
+def test_what_is_turned_after_back_to_the_story_begins_from_there(show: Callable[[Bench], Shown]) -> None:
+    shown = show(of("first-call"))
+    shown.choice("Transport").select_option("http")
+    shown.runs(2)
+    shown.slowly()
+    # Something is under way, so that what comes now goes together.
+    shown.choice("Client's era").select_option("legacy")
+    shown.page.get_by_role("button", name="Back to the story").click()
+    shown.number("Latency").fill("70")
+    shown.number("Latency").press("Enter")
+    shown.answer()
+    shown.answer()
+    expect(shown.choice("Transport")).to_have_value("stdio")
+    expect(shown.choice("Client's era")).not_to_have_value("legacy")
+    assert shown.widget.settings["latency_ms"] == 70
+
+
+def test_what_is_turned_while_a_link_text_opens_does_not_undo_it(show: Callable[[Bench], Shown]) -> None:
+    shown = show(of("first-call"))
+    shown.slowly()
+    field = shown.page.get_by_role("textbox", name="Link text to open")
+    field.fill("mcpsim:three-pages?page_size=2#1")
+    field.press("Enter")
+    shown.choice("Transport").select_option("http")
+    shown.answer()
+    expect(shown.number("Page size")).to_have_value("2")
+    expect(shown.page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_kernel_that_does_not_answer_is_told(page: Page) -> None:
     widget = of("first-call")
     page.expose_function("kernel", lambda text: "{}")

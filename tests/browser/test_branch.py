@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mcpsim import course
+from mcpsim import Client, course, simulate
 from mcpsim.course import STORIES
 from mcpsim.recording import Recording
 from mcpsim.widgets import Bench, Comparison, Player
@@ -188,3 +188,71 @@ def test_the_branch_of_a_bench_goes_with_its_run(show: Open) -> None:
     shown.button("Play again with this change").click()
     expect(rows(shown).first).to_be_visible()
     assert bench.branch_shown["branch"]["warning"] == ""
+
+
+# ------------------------------------------------------------------------------ a kernel that takes its time
+
+
+def test_a_change_that_takes_long_is_said_and_played_once(show: Open) -> None:
+    shown = show(Player(STORIES["first-call"].play(), cursor=2))
+    shown.slowly()
+    shown.button("Branch").click()
+    expect(shown.page.get_by_text("Looking for what can be changed here …")).to_be_visible()
+    shown.answer()
+    waiting = shown.page.get_by_text("Waiting for the kernel …")
+    expect(waiting).to_be_hidden()
+    shown.button("Play again with this change").click()
+    expect(waiting).to_be_visible()
+    expect(shown.page.get_by_role("group", name="Branch from here")).to_have_attribute("aria-busy", "true")
+    shown.button("Play again with this change").click()
+    shown.press("Enter")
+    shown.answer()
+    expect(rows(shown).first).to_be_visible()
+    shown.answer()
+    assert len([trip for trip in shown.trips if trip.get("branch_asked", {}).get("change")]) == 1
+
+
+def test_who_moves_on_before_the_form_comes_gets_the_one_of_the_new_step(show: Open) -> None:
+    shown = show(Player(STORIES["first-call"].play(), cursor=1))
+    shown.slowly()
+    shown.button("Branch").click()
+    shown.button("Forward").click()
+    shown.answer()
+    shown.answer()
+    expect(shown.page.get_by_text("What shall happen after step 2?")).to_be_visible()
+    assert shown.widget.cursor == 2  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_two_views_of_a_player_both_get_what_they_ask_for(show: Open) -> None:
+    """The wish of one takes the place of the other's where both wait for a message that is under way."""
+    shown = show(Player(STORIES["first-call"].play(), cursor=2))
+    first, second = shown.page.locator("#here"), shown.second()
+    for view in (first, second):
+        view.get_by_role("button", name="Branch", exact=True).click()
+        expect(view.get_by_role("radio").first).to_be_visible()
+    second.get_by_label("Deliver the next message twice").check()
+    shown.slowly()
+    first.get_by_role("combobox", name="Speed").select_option("2×")
+    for view in (first, second):
+        view.get_by_role("button", name="Play again with this change").click()
+    for _ in range(3):
+        shown.answer()
+    expect(second.locator(".mcpsim-branch-told")).to_contain_text("arrives twice")
+    expect(first.locator(".mcpsim-branch-told")).to_contain_text("is lost on the way")
+
+
+def test_an_interrupted_kernel_still_answers(show: Open) -> None:
+    again: list[bool] = []
+
+    async def story(client: Client) -> None:
+        """Played again, it goes on until somebody interrupts it."""
+        await client.list_tools()
+        if again:
+            raise KeyboardInterrupt
+
+    run = simulate(story, server=course.basket_shop())
+    again.append(True)
+    shown = show(Player(run, cursor=1))
+    shown.button("Branch").click()
+    shown.button("Play again with this change").click()
+    expect(shown.alert).to_contain_text("KeyboardInterrupt")

@@ -66,6 +66,8 @@ class BenchView {
 
   send(wanted) {
     const asked = this.model.get("asked");
+    // A link text is on its way, and may bring another story: these are the knobs of the one before.
+    if (this.waiting && asked.link !== undefined && wanted.link === undefined) return;
     this.model.set("asked", { n: (asked.n || 0) + 1, ...wanted });
     this.model.save_changes();
   }
@@ -74,11 +76,11 @@ class BenchView {
     return (this.model.get("asked").n || 0) > this.shown.n;
   }
 
-  // Where the controls stand now: the other side may still be busy with the change before.
+  // Where the controls stand now: the other side may still be busy with the change before. Of that, a knob that is
+  // not named stands at its default.
   settings() {
-    const found = {};
-    for (const knob of this.shown.knobs) found[knob.name] = knob.value;
-    return this.waiting ? { ...found, ...(this.model.get("asked").settings || {}) } : found;
+    const wanted = this.waiting && this.model.get("asked").settings;
+    return wanted || Object.fromEntries(this.shown.knobs.map((knob) => [knob.name, knob.value]));
   }
 
   turn(name, value) {
@@ -160,7 +162,7 @@ class BenchView {
     const control = html("input", { type: "number", min: low, max: high, step, placeholder: none || null });
     control.addEventListener("change", () => {
       const empty = control.value.trim() === "";
-      const stand = this.settings()[knob.name];
+      const { [knob.name]: stand = this.shown.knobs.find((one) => one.name === knob.name).value } = this.settings();
       const typed = empty ? (none ? null : stand) : clamp(Number(control.value), low, high);
       const value = typed === null || !Number.isInteger(step) ? typed : Math.round(typed);
       control.value = value === null ? "" : value;

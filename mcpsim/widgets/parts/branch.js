@@ -8,6 +8,8 @@ class Branch {
     this.view = view;
     this.state = "closed";
     this.chosen = "";
+    // What is to be answered: after which step, and with which change, or none.
+    this.wish = null;
     this.pairs = new Pairs((row) => this.along(row));
     view.listen(view.model, "change:branch_shown", () => this.answered());
     view.listen(view.model, "change:no_branch", () => view.build());
@@ -41,7 +43,10 @@ class Branch {
 
   bar() {
     // Other data, such as that of a bench whose knob was turned: what is shown is about a run that is gone.
-    if (this.about !== this.view.data) this.state = "closed";
+    if (this.about !== this.view.data) {
+      this.state = "closed";
+      this.wish = null;
+    }
     this.about = this.view.data;
     this.box = html("div", { class: "mcpsim-branch", role: "group", "aria-label": "Branch from here" });
     return this.box;
@@ -70,14 +75,15 @@ class Branch {
 
   moved(step, cursor) {
     // While a change is played, its answer is what is waited for.
-    const playing = this.waiting && this.changing;
-    if (this.state === "form" && this.form && this.form.step !== cursor && !playing) this.ask(cursor);
+    if (this.state !== "form" || this.playing) return;
+    if ((this.wish || this.form)?.step !== cursor) this.ask(cursor);
   }
 
   toggle() {
     if (this.state !== "closed") return this.close();
     this.state = "form";
     this.form = null;
+    this.error = "";
     this.ask(this.view.cursor);
     this.show();
     this.box.querySelector("button, input")?.focus({ preventScroll: true });
@@ -85,26 +91,53 @@ class Branch {
 
   close() {
     this.state = "closed";
+    this.wish = null;
     this.show();
     (this.button || this.view.root).focus({ preventScroll: true });
   }
 
+  get playing() {
+    return Boolean(this.wish && this.wish.change);
+  }
+
+  // The last wish of this view is the one that counts.
   ask(step, change = null) {
-    const model = this.view.model;
-    const before = model.get("branch_asked") || {};
-    this.asked = (Number(before.n) || 0) + 1;
-    this.waiting = true;
-    this.changing = change !== null;
-    if (model.get("playing")) model.set("playing", false);
-    model.set("branch_asked", { n: this.asked, step, ...(change ? { change } : {}) });
-    model.save_changes();
+    this.wish = { step, change };
+    if (this.view.model.get("playing")) this.view.model.set("playing", false);
+    this.send();
+  }
+
+  get count() {
+    return Number((this.view.model.get("branch_asked") || {}).n) || 0;
+  }
+
+  get told() {
+    return this.view.model.get("branch_shown") || {};
+  }
+
+  send() {
+    const { step, change } = this.wish;
+    this.asked = Math.max(this.count, this.told.n || 0) + 1;
+    this.view.model.set("branch_asked", { n: this.asked, step, ...(change ? { change } : {}) });
+    this.view.model.save_changes();
+    this.showBusy();
+  }
+
+  // A story takes a moment. Where it takes longer, the style says so.
+  showBusy() {
+    this.box.setAttribute("aria-busy", String(Boolean(this.wish)));
   }
 
   answered() {
-    const told = this.view.model.get("branch_shown") || {};
-    // Another view of the same player asked.
-    if (told.n !== this.asked || !this.waiting || this.state === "closed") return;
-    this.waiting = false;
+    const told = this.told;
+    if (!this.wish) return;
+    if (told.n !== this.asked) {
+      // Another view of the same player asked. Of several wishes that are under way at once a notebook sends the
+      // last one alone: where nothing is under way any more, this one was not.
+      if (told.n >= this.count) this.send();
+      return;
+    }
+    this.wish = null;
     this.error = told.error || "";
     if (told.form) {
       this.form = told.form;
@@ -124,6 +157,7 @@ class Branch {
     this.view.root.classList.toggle("mcpsim-branching", this.state === "shown");
     if (this.button) this.button.setAttribute("aria-expanded", String(this.state !== "closed"));
     this.box.hidden = this.state === "closed";
+    this.showBusy();
     if (this.state === "closed") this.box.replaceChildren();
     else if (this.state === "form") this.box.replaceChildren(...this.formNodes());
     else this.box.replaceChildren(...this.branchNodes());
@@ -173,7 +207,8 @@ class Branch {
       form.append(html("details", {}, html("summary", {}, `${refused.length} not possible here`), html("ul", {}, ...reasons)));
     }
     const submit = html("button", { type: "submit", disabled: !options.length }, "Play again with this change");
-    form.append(html("div", { class: "mcpsim-branch-buttons" }, submit, close));
+    const busy = html("span", { class: "mcpsim-branch-busy" }, "Waiting for the kernel …");
+    form.append(html("div", { class: "mcpsim-branch-buttons" }, submit, close, busy));
     form.addEventListener("keydown", (event) => {
       // Among radio buttons these keys choose; they are not those of the player behind.
       if (event.key.startsWith("Arrow") && event.target.matches("input[type=radio]")) event.stopPropagation();
@@ -214,7 +249,8 @@ class Branch {
 
   submit(form) {
     const chosen = form.querySelector("input[type=radio]:checked");
-    if (!chosen) return;
+    // Once is enough, and nobody sees at once that it is being played.
+    if (!chosen || this.playing) return;
     const change = { id: chosen.value };
     for (const input of chosen.closest(".mcpsim-branch-choice").querySelectorAll("[data-field]")) {
       change[input.dataset.field] = input.type === "checkbox" ? input.checked : input.value;
