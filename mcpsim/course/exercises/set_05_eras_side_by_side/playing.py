@@ -17,7 +17,7 @@ from mcpsim.course.exercises.showing import describe_error, name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet
 from mcpsim.errors import SimulationError
 from mcpsim.recording import Recording
-from mcpsim.recording.run import Run
+from mcpsim.recording.run import Run, single
 from mcpsim.server import Server
 from mcpsim.simulation import Simulation
 from mcpsim.transports.faults import Fault
@@ -131,4 +131,5 @@ def _finished(simulation: Simulation, written: object) -> Run:
 
 
 def _raised(written: object, error: BaseException, recording: Recording) -> NotYet:
-    return NotYet(f"{name_of(written)} raised {describe_error(error, written)}.", None, _PLAY_IT, recording)
+    said = describe_error(single(error), written)
+    return NotYet(f"{name_of(written)} raised {said}.", None, _PLAY_IT, recording)
