@@ -29,6 +29,7 @@ from mcpsim.course.exercises.set_07_caching import CachingExercises
 from mcpsim.course.exercises.set_08_progress import ProgressExercises
 from mcpsim.course.exercises.set_09_cancellation import CancellationExercises
 from mcpsim.course.exercises.set_10_multi_round_trip import RoundExercises
+from mcpsim.course.exercises.set_11_subscriptions import SubscriptionExercises
 from mcpsim.course.exercises.set_12_errors import ErrorExercises
 from mcpsim.course.exercises.set_13_one_tool_call import ToolCallExercises
 from mcpsim.course.exercises.set_14_stateless_at_scale import ScaleExercises
@@ -60,6 +61,7 @@ __all__ = [
     "rounds",
     "scale",
     "stateless",
+    "subscriptions",
     "tool_call",
 ]
 
@@ -154,6 +156,15 @@ def caching(*, patience_s: float = PATIENCE_S) -> CachingExercises:
     return CachingExercises(patience_s)
 
 
+def subscriptions(*, patience_s: float = PATIENCE_S) -> SubscriptionExercises:
+    """The exercises of lesson 11, fresh.
+
+    Args:
+        patience_s: how long your code may take in one check, in seconds.
+    """
+    return SubscriptionExercises(patience_s)
+
+
 def errors(*, patience_s: float = PATIENCE_S) -> ErrorExercises:
     """The exercises of lesson 12, fresh.
 
@@ -220,6 +231,7 @@ SETS: Final[tuple[Maker, ...]] = (
     progress,
     cancellation,
     rounds,
+    subscriptions,
     errors,
     tool_call,
     scale,

@@ -411,8 +411,10 @@ async def watch(client, uri, show):
     points=25,
     play="""\
 async def watch_monday(client):
+    texts = []
     with anyio.move_on_after(4):
-        await watch(client, "notice://monday", print)
+        await watch(client, "notice://monday", texts.append)
+    return texts
 faults = [Crash(at_ms=1000, restart_after_ms=500)]
 simulate(watch_monday, server=notice_board(), transport=StreamableHttp(), faults=faults, check=False)""",
 )
