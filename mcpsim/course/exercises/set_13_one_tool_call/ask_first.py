@@ -174,7 +174,7 @@ def _judge_asking(where: str, scene: Scene, asked_after: list[int]) -> None:
         return
     if len(asked_after) != 1:
         raise NotYet(
-            f"{where} The user was asked {_times(len(asked_after))}.",
+            f"{where} The user was {_asked(len(asked_after))}.",
             ACTIONS,
             "Ask once: `answer = await context.elicit(message, form)`.",
         )
@@ -242,8 +242,8 @@ def _judge_value(where: str, answer: object, scene: Scene, parts: int, values: l
         )
 
 
-def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+def _asked(count: int) -> str:
+    return {0: "never asked", 2: "asked twice"}.get(count, f"asked {count} times")
 
 
 def _parts(count: int) -> str:

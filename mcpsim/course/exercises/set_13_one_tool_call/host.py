@@ -26,6 +26,7 @@ CALL: Final = "tools/call"
 MOST: Final = 4
 PATIENCE_S: Final = 3.0
 SLOW_S: Final = 30.0
+SPARE: Final = 60
 
 FAILED, REFUSED, STOPPED, DENIED = "Failed:", "Refused:", "Stopped:", "Denied:"
 MARKS: Final = (FAILED, REFUSED, STOPPED, DENIED)
@@ -196,7 +197,9 @@ def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
     rng = Random(f"host:{scene.what}:{world.seed}")
     uses = _uses(scene, rng)
     wish, last = f"Wish {rng.randrange(10_000)}", f"Answer {rng.randrange(10_000)}"
-    model = ScriptedModel(*(use.turn for use in uses), *((last,) if scene.ends else ()))
+    turns = (*(use.turn for use in uses), *((last,) if scene.ends else ()))
+    # Some more turns, for a host that lets the model read too much: that is said better than by an error.
+    model = ScriptedModel(*turns, *turns[-1:] * SPARE)
     office = Office()
     asked: list[tuple[str, dict[str, Any]]] = []
 
@@ -209,7 +212,12 @@ def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
         return anyio.CancelScope(deadline=anyio.current_time() + PATIENCE_S)
 
     async def story(client: Client) -> Any:
-        value = await answer(client, model, wish, allow, stoppable, MOST)
+        try:
+            value = await answer(client, model, wish, allow, stoppable, MOST)
+        except LookupError:
+            if len(model.has_read) <= len(turns) + SPARE:
+                raise
+            value = None
         await anyio.sleep(1)
         return value
 

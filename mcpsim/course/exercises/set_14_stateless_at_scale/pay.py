@@ -230,7 +230,7 @@ def _tries_us(recording: Recording, user: str, bill: str) -> list[int]:
 def _judge_tries(case: Case, user: str, bill: str, recording: Recording) -> None:
     tries = _tries_us(recording, user, bill)
     least, most = case.tries
-    where = f"A bank {case.what}. The bill {bill} of {user} was tried {_times(len(tries))}"
+    where = f"A bank {case.what}. The bill {bill} of {user} was {_tried(len(tries))}"
     if not tries:
         raise NotYet(
             f"{where}.",
@@ -260,7 +260,7 @@ def _judge_tries(case: Case, user: str, bill: str, recording: Recording) -> None
 def _judge_end(case: Case, user: str, bill: str, value: object, recording: Recording) -> None:
     number = len(_tries_us(recording, user, bill))
     if case.pays and value is None and number < MOST:
-        where = f"A bank {case.what}. The bill {bill} of {user} was tried {_times(number)}"
+        where = f"A bank {case.what}. The bill {bill} of {user} was {_tried(number)}"
         raise NotYet(f"{where}, and then given up.", case.rule, _TRY_AGAIN)
 
 
@@ -314,8 +314,12 @@ def _judge_value(case: Case, answer: object, user: str, bill: str, value: object
         )
 
 
+def _tried(count: int) -> str:
+    return f"tried {_times(count)}" if count else "never tried"
+
+
 def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 TITLE: Final = "Pay once, whatever dies"
