@@ -13,6 +13,11 @@ from mcpsim.simulation import watchdog
 MEGABYTE: Final = 1_000_000
 LARGEST_FILE_MB: Final = 16
 MOST_FILES: Final = 256
+# How often a file may be opened for writing, so that all of them together do not fill the disk.
+MOST_WRITTEN: Final = 64
+# How many other changes of files and folders there may be, and how deep folders may be.
+MOST_CHANGES: Final = 1_000
+DEEPEST: Final = 16
 
 _REFUSED: Final = (
     "ctypes.",
@@ -30,6 +35,7 @@ _REFUSED: Final = (
     "os.symlink",
     "os.system",
     "pty.spawn",
+    "resource.prlimit",
     "resource.setrlimit",
     "signal.pthread_kill",
     "socket.bind",
@@ -39,6 +45,7 @@ _REFUSED: Final = (
     "socket.gethostbyname",
     "socket.sendmsg",
     "socket.sendto",
+    "sqlite3.connect",
     "subprocess.Popen",
     "sys.addaudithook",
     "sys._current_exceptions",
@@ -64,7 +71,36 @@ _CHANGES: Final = frozenset(
     }
 )
 # Modules by which the refused can be had without an audit event.
-_BACK_DOORS: Final = frozenset({"_ctypes", "_posixsubprocess", "_testcapi", "_testinternalcapi"})
+_BACK_DOORS: Final = frozenset(
+    {
+        "_ctypes",
+        "_dbm",
+        "_gdbm",
+        "_posixshmem",
+        "_posixsubprocess",
+        "_testcapi",
+        "_testinternalcapi",
+        "readline",
+    }
+)
+# Functions without an audit event: they reach other processes, or what is outside of the own folder.
+_TAKEN_AWAY: Final = {
+    ("_posixsubprocess", "subprocess"): ("fork_exec", "_fork_exec"),
+    ("_signal", "signal"): ("pidfd_send_signal",),
+    ("os", "posix"): (
+        "chroot",
+        "memfd_create",
+        "mkfifo",
+        "mknod",
+        "pidfd_open",
+        "sched_setaffinity",
+        "sched_setparam",
+        "sched_setscheduler",
+        "setns",
+        "setpriority",
+        "unshare",
+    ),
+}
 
 
 class Refused(PermissionError):
@@ -115,13 +151,13 @@ def _plain(folder: Path) -> str:
 
 def _shut_back_doors() -> None:
     def refuse(*arguments: Any, **options: Any) -> None:
-        raise Refused("Graded code may not start processes.")
+        raise Refused("Graded code may not use this function.")
 
-    for name in ("_posixsubprocess", "subprocess"):
-        module = sys.modules.get(name)
-        for function in ("fork_exec", "_fork_exec"):
-            if module is not None and hasattr(module, function):
-                setattr(module, function, refuse)
+    for names, functions in _TAKEN_AWAY.items():
+        for module in filter(None, map(sys.modules.get, names)):
+            for function in functions:
+                if hasattr(module, function):
+                    setattr(module, function, refuse)
 
 
 def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]], None]:
@@ -129,10 +165,13 @@ def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]]
     real, is_folder, kept = os.path.realpath, os.path.isdir, os.devnull
     fspath = cast("Callable[[Any], Any]", os.fspath)
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-    refused, changes, doors, error = _REFUSED, _CHANGES, _BACK_DOORS, Refused
+    refused, changes, doors = _REFUSED, _CHANGES, _BACK_DOORS
+    error, missing = Refused, ImportError
     starts, replace, split, decode = str.startswith, str.replace, str.split, bytes.decode
     is_a = cast("Callable[[Any, Any], bool]", isinstance)
     has, text, data, number, absolute = hasattr, str, bytes, int, os.path.isabs
+    is_number, count_of, take = str.isdecimal, str.count, next
+    written, changed = iter(range(MOST_WRITTEN)), iter(range(MOST_CHANGES))
     caller, stack_of = sys._getframe, watchdog._stack_of.__code__  # pyright: ignore[reportPrivateUsage]
 
     def name_of(value: Any) -> str | None:
@@ -153,28 +192,44 @@ def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]]
         name = name_of(path)
         if name is None:
             return
+        leads_to = replace(real(name), "\\", "/")
         for folder in closed:
-            if is_in(replace(real(name), "\\", "/"), folder):
+            if is_in(leads_to, folder):
                 raise error("Graded code may not read what was handed in.")
+        # There is the memory of the grader, and of this process.
+        if starts(leads_to, "/proc/") and is_number(split(leads_to, "/")[2]):
+            raise error("Graded code may not look into processes.")
         if mode is None and is_folder(name):
             raise error("Graded code may not open folders.")
-        if is_a(flags, number) and flags & writing and name != kept and not is_own(name):
-            raise error("Graded code may write files in its own folder only.")
+        if is_a(flags, number) and flags & writing and name != kept:
+            if not is_own(name):
+                raise error("Graded code may write files in its own folder only.")
+            if take(written, None) is None:
+                raise error(f"Graded code may open files for writing {MOST_WRITTEN} times.")
 
     def fence(event: str, arguments: tuple[Any, ...]) -> None:
         if starts(event, refused):
             raise error(f"Graded code may not use {event}.")
         if event == "import" and arguments[0] in doors:
-            raise error(f"Graded code may not import {arguments[0]}.")
+            # An ImportError, because some of Python's own modules go on without it.
+            raise missing(f"Graded code may not import {arguments[0]}.")
         # By the frames of other threads one could get at what is hidden there. The watchdog looks at a stack.
         if event == "sys._current_frames" and caller(1).f_code is not stack_of:
             raise error(f"Graded code may not use {event}.")
         if event == "open":
             opened(*arguments)
         elif event in changes:
+            if take(changed, None) is None:
+                raise error(f"Graded code may change {MOST_CHANGES:,} files.")
             for value in arguments:
                 name = name_of(value)
-                if name is not None and not is_own(name):
+                if name is None:
+                    continue
+                if not is_own(name):
                     raise error("Graded code may change files in its own folder only.")
+                if event == "os.rename" and is_folder(name):
+                    raise error("Graded code may not move folders.")
+                if event == "os.mkdir" and count_of(name, "/") > count_of(own, "/") + DEEPEST:
+                    raise error(f"Graded code may put {DEEPEST} folders into each other.")
 
     return fence

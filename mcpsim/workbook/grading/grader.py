@@ -8,6 +8,7 @@ import json
 import os
 import queue
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,10 +167,7 @@ class _Grading:
             self._stop_rest(_NO_TIME)
             return
         word = secrets.token_hex(16)
-        with (
-            tempfile.TemporaryDirectory(prefix="graded-", ignore_cleanup_errors=True) as own,
-            _process(self._job(word), Path(own)) as lines,
-        ):
+        with _folder() as own, _process(self._job(word), own) as lines:
             at = next(section.exercise for section in self._sections() if section.exercise not in self.found)
             reason = self._listen(lines, word, at)
         if reason is not None:
@@ -263,7 +261,7 @@ def _row(exercise: Exercise, said: Mapping[str, Any]) -> tuple[int, str, str]:
 
 
 def _last_error(said: Mapping[str, Any]) -> str:
-    error = cut(str(said.get("error") or ""), LONGEST_TEXT)
+    error = cut(str(said.get("error") or ""), LONGEST_TEXT).removesuffix(".")
     return f"A cell ended in {error}." if error else ""
 
 
@@ -282,6 +280,17 @@ def _table(text: Any) -> Any:
         return ast.literal_eval(text) if isinstance(text, str) and text else ...
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ...
+
+
+@contextlib.contextmanager
+def _folder() -> Generator[Path, None, None]:
+    """A folder that is gone afterwards, if that can be: what is in it can be made to resist."""
+    own = Path(tempfile.mkdtemp(prefix="graded-"))
+    try:
+        yield own
+    finally:
+        with contextlib.suppress(OSError, RecursionError):
+            shutil.rmtree(own, ignore_errors=True)
 
 
 @contextlib.contextmanager

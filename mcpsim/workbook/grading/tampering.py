@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
-WATCHED: Final = frozenset({"builtins", "inspect", "json", "mcpsim", "random"})
+# Where a check runs apart, what runs it is `__main__`.
+WATCHED: Final = frozenset({"__main__", "builtins", "inspect", "json", "mcpsim", "random"})
 # What Python itself writes into classes when they are used.
 _ITS_OWN: Final = frozenset({"__abstractmethods__", "__annotations__", "__doc__", "_abc_impl"})
 

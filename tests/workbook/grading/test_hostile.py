@@ -11,6 +11,7 @@ import pytest
 
 from mcpsim.course.exercises import stateless
 from mcpsim.workbook.grading import GradedExercise
+from mcpsim.workbook.grading.grader import _folder
 from tests.workbook.grading.conftest import Grade, HandIn
 
 # The exercises that are attacked; the last one is right, and has to get its points.
@@ -57,6 +58,16 @@ REFUSED = {
     "frames of other threads": "sys._current_frames()",
     "all objects": "gc.get_objects()",
     "no limits": "resource.setrlimit(resource.RLIMIT_CPU, (-1, -1))",
+    "limits of the grader": "resource.prlimit(os.getppid(), resource.RLIMIT_CORE)",
+    "the grader by its descriptor": "signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0)",
+    "the same in another module": "sys.modules['_signal'].pidfd_send_signal(0, 0)",
+    "the grader's pace": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+    "the memory of the grader": "open(f'/proc/{os.getppid()}/mem', 'rb')",
+    "the memory of this process": "open('/proc/self/mem', 'rb')",
+    "a database elsewhere": "sqlite3.connect('../new.db')",
+    "a pipe elsewhere": "os.mkfifo('../new')",
+    "a file elsewhere, without opening it": "os.mknod('../new')",
+    "a file in memory": "os.memfd_create('new')",
 }
 # Each of these would make a check pass, were it believed.
 FORGES = {
@@ -99,6 +110,17 @@ FORGES_MORE = {
     "a list that equals all": "class Yes(list):\n    __eq__ = lambda self, other: True\n"
     "    __ne__ = lambda self, other: False\n    __hash__ = None\n\n"
     "def ANSWER(*arguments):\n    return Yes()",
+}
+
+FORGES_THE_RUNNER = {
+    "what runs the check": "import __main__\n__main__._verdict = lambda *arguments: "
+    "{'outcome': 'passed', 'points': 10, 'seen': 'forged', 'table': ''}",
+    "the same by its thread": "import threading\n"
+    "there = type(threading.current_thread()).run.__globals__\nthere['_verdict'] = lambda *arguments: "
+    "{'outcome': 'passed', 'points': 10, 'seen': 'forged', 'table': ''}",
+    "what runs apart": "import __main__\n"
+    "__main__._Call.run = lambda self: setattr(self, 'value', "
+    "{'outcome': 'passed', 'points': 10, 'seen': 'forged', 'table': ''})",
 }
 
 
@@ -147,11 +169,45 @@ def test_those_that_fail(hand_in: HandIn, grade: Grade) -> None:
     assert "A cell ended in OSError" in rows["a large file"].seen
 
 
-@pytest.mark.parametrize("attacks", [FORGES, FORGES_MORE], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "attacks", [FORGES, FORGES_MORE, FORGES_THE_RUNNER], ids=["one", "two", "the runner"]
+)
 def test_those_that_forge_their_verdict(attacks: Mapping[str, str], hand_in: HandIn, grade: Grade) -> None:
     rows = attack(hand_in, grade, attacks)
     for title, row in rows.items():
         assert row.outcome in ("stopped", "not yet", "not attempted"), title
+
+
+def test_the_disk_is_not_filled_and_deep_folders_are_not_made(hand_in: HandIn, grade: Grade) -> None:
+    hand_in(
+        scope="import os\nfor number in range(1_000):\n    with open(f'{number}', 'wb') as file:\n"
+        "        file.write(b'x')",
+        nameless="import os\nfor number in range(10_000):\n    os.mkdir(f'folder{number}')",
+        order="import os\npath = os.getcwd()\nwhile len(path) < 4_000:\n    path += '/a'\n    os.mkdir(path)",
+        cache="import os\nos.mkdir('here')\nos.mkdir('there')\nos.rename('here', 'there/here')",
+    )
+    rows = {row.name: row.seen for row in grade("order", "scope", "cache", "nameless").exercises}
+    assert "Graded code may open files for writing 64 times." in rows["scope"]
+    assert "Graded code may change 1,000 files." in rows["nameless"]
+    assert "Graded code may put 16 folders into each other." in rows["order"]
+    assert "Graded code may not move folders." in rows["cache"]
+    assert not [seen for seen in rows.values() if ".." in seen]
+
+
+def test_a_folder_that_resists_its_end_ends_no_grader() -> None:
+    with _folder() as own:
+        path = str(own)
+        while len(path) < 4_000:
+            path += "/a"
+            os.mkdir(path)
+    assert own.is_dir()
+    while own.is_dir():
+        # Python 3.11 comes down to about a thousand folders only; what is below ends first.
+        deepest = [str(own)]
+        while inner := os.listdir(deepest[-1]):
+            deepest.append(f"{deepest[-1]}/{inner[0]}")
+        for folder in reversed(deepest):
+            os.rmdir(folder)
 
 
 def test_a_gigabyte_of_print_leaves_the_answer_alone(hand_in: HandIn, grade: Grade) -> None:
@@ -179,7 +235,7 @@ def answer_after(attempts: Mapping[str, str], imports: str) -> str:
 
 def test_what_is_refused(hand_in: HandIn, grade: Grade) -> None:
     names = "_posixsubprocess, ctypes, gc, multiprocessing, os, resource, socket, subprocess, sys"
-    hand_in(order=answer_after(REFUSED, names))
+    hand_in(order=answer_after(REFUSED, f"{names}, signal, sqlite3"))
     (row,) = grade("order").exercises
     assert (row.points, row.seen.count("A cell ended")) == (10, 0), row
 
