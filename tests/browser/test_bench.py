@@ -385,6 +385,7 @@ def test_what_is_turned_while_a_link_text_opens_does_not_undo_it(show: Callable[
     field.press("Enter")
     shown.choice("Transport").select_option("http")
     shown.answer()
+    shown.answer()
     expect(shown.number("Page size")).to_have_value("2")
     expect(shown.page.get_by_role("alert")).to_have_count(0)
 

@@ -114,6 +114,13 @@ class ActingView {
     if (choices.some(([each]) => String(each) === value)) select.value = value;
   }
 
+  // Where a control stands, as the other side has it; not where its user has turned it since: the answer to that
+  // comes, and this one is old.
+  stand(control, value) {
+    if (this.waiting || this.later.length) return;
+    control[control.type === "checkbox" ? "checked" : "value"] = value;
+  }
+
   select(choices) {
     const select = html("select", {});
     this.choices(select, choices);

@@ -62,18 +62,14 @@ class CacheView extends ActingView {
       value = control.value.trim() === "" ? stands : Math.round(clamp(Number(control.value), knob.low, knob.high));
       control.value = value;
     }
-    if (value !== stands) this.ask({ do: "turn", settings: { [knob.name]: value } });
+    if (value !== stands || this.waiting) this.ask({ do: "turn", settings: { [knob.name]: value } });
   }
 
   // ------------------------------------------------------------------------------------- what is seen
 
   show(shown) {
     this.about.textContent = shown.of || "Two people read a price, which changes after 20 s.";
-    for (const { name, kind, value } of shown.knobs) {
-      const control = this.controls.get(name);
-      if (kind === "switch") control.checked = value;
-      else control.value = value;
-    }
+    for (const { name, value } of shown.knobs) this.stand(this.controls.get(name), value);
     this.moment = clamp(this.moment, 0, shown.moments.length);
     this.slider.max = shown.moments.length;
     this.draw(shown);

@@ -27,8 +27,8 @@ class ErrorsView extends ActingView {
   }
 
   show(shown) {
-    this.era.value = shown.era;
-    this.reader.value = shown.reader;
+    this.stand(this.era, shown.era);
+    this.stand(this.reader, shown.reader);
     this.say(shown.status);
     this.links.replaceChildren(...shown.urls.map((url) => specLink(url, { full: true })));
     const focused = this.table.contains(document.activeElement) ? document.activeElement.dataset.code : "";

@@ -289,7 +289,9 @@ class MessageLabView extends ActingView {
   }
 
   send() {
-    if (this.waiting || this.shown.closed) return;
+    // Whoever presses twice, because the answer takes its time, sends once.
+    const sending = this.waiting && [this.model.get("asked"), ...this.later].some((wish) => wish.do === "send");
+    if (sending || this.shown.closed) return;
     const { limit } = this.shown;
     if (this.body.value.length > limit) {
       this.say(`The message has ${this.body.value.length.toLocaleString("en")} characters, and at most ${limit.toLocaleString("en")} can be sent.`);
@@ -310,7 +312,7 @@ class MessageLabView extends ActingView {
 
   show(shown) {
     this.showPlace(shown);
-    this.eras.value = shown.era;
+    this.stand(this.eras, shown.era);
     this.http.hidden = shown.transport !== "http";
     this.line.hidden = shown.transport === "http";
     if (this.transport && this.transport !== shown.transport) this.headersFor(shown);
@@ -340,7 +342,7 @@ class MessageLabView extends ActingView {
 
   showPlace(shown) {
     const { state, open } = shown;
-    this.carrier.value = shown.transport;
+    this.stand(this.carrier, shown.transport);
     this.session.textContent = state.text;
     const steps = state.phases.map((phase) => {
       const now = phase === state.phase;

@@ -25,9 +25,9 @@ class LayersView extends ActingView {
   }
 
   show(shown) {
-    this.era.value = shown.era;
+    this.stand(this.era, shown.era);
     this.choices(this.call, shown.calls);
-    this.call.value = shown.number;
+    this.stand(this.call, shown.number);
     this.say(shown.status);
     this.ways.replaceChildren(...shown.ways.map((way) => this.way(way)));
     this.links.replaceChildren(...shown.urls.flatMap((url) => [specLink(url, { full: true }), " "]));

@@ -38,7 +38,7 @@ class MatrixView extends ActingView {
   }
 
   show(shown) {
-    this.transport.value = shown.transport;
+    this.stand(this.transport, shown.transport);
     shown.rows.forEach((row, i) => row.cells.forEach((cell, j) => this.fillCell(this.cells[i][j].button, cell)));
     this.say(shown.status);
     this.why.replaceChildren(...prose(shown.why));

@@ -71,16 +71,16 @@ class PaginationView extends ActingView {
     const stand = this.shown.size;
     const size = this.size.value.trim() === "" ? stand : Math.round(clamp(Number(this.size.value), 1, 30));
     this.size.value = size;
-    if (size !== stand) this.ask({ do: "size", size });
+    if (size !== stand || this.waiting) this.ask({ do: "size", size });
   }
 
   show(shown) {
     this.usable(this.next, !shown.ended);
     this.next.textContent = shown.rows.some((row) => row.kind === "page") ? "Next page" : "First page";
     this.usable(this.undo, shown.undoable);
-    this.scheme.value = shown.scheme;
+    this.stand(this.scheme, shown.scheme);
     this.choices(this.item, shown.present);
-    this.size.value = shown.size;
+    this.stand(this.size, shown.size);
     this.explained.replaceChildren(
       html("b", {}, `Hidden here: ${(shown.schemes.find(([name]) => name === shown.scheme) || ["", ""])[1]}. `),
       ...prose(shown.explained),
