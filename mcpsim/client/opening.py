@@ -144,7 +144,7 @@ class Opener(Caller):
     async def _probe_once(self, legacy_version: str) -> Verdict:
         outcome = await self._discover_outcome()
         verdict = read_probe(outcome, legacy_version=legacy_version, modern_version=self.version)
-        self._scribe.note(f"The server is {verdict.era}. {verdict.why}")
+        self._scribe.note(f"The client takes the server for {verdict.era}. {verdict.why}")
         return verdict
 
     async def _discover_outcome(self) -> dict[str, Any] | ProtocolError | None:
