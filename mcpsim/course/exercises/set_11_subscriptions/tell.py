@@ -287,11 +287,12 @@ with `jsonrpc`), perhaps an empty one.
 |---|---|---|
 | `listen(id, notifications)` | a `subscriptions/listen` request came | its acknowledgement |
 | `changed(method, uri=None)` | something changed: `method` tells of it | one for each who is to be told |
-| `cancelled(id)` | a client took a request back; it may be any request | nothing |
+| `cancelled(id)` | a client took a request back, which may be any request | an empty list |
 
 The server agrees to what was asked for and it can do: changes of the three lists where the capability of the
 list (`tools`, `prompts`, `resources`) declares `listChanged`, updates of resources where `resources` declares
-`subscribe`. Ids are integers and texts. The order of the notifications does not matter.""",
+`subscribe`. Of an update those are told who named the very URI. Ids are integers and texts. The order of the
+notifications does not matter.""",
     answer="Subscriptions",
     starter='''\
 class Subscriptions:
