@@ -39,6 +39,12 @@ RISES: Final = Rule(
     "basic/patterns/progress#progress-flow",
 )
 
+ROUNDS: Final = Rule(
+    "A modern server answers a request with `input_required`, and gets it once more with the answers. The "
+    "handler runs again from its start.",
+    "basic/patterns/mrtr#basic-workflow",
+)
+
 BROKEN: Final = '''\
 import anyio
 from mcpsim import ProtocolError, Server
@@ -52,7 +58,7 @@ def make_archive(papers, lamp):
 
     def look_up(name):
         if name not in papers:
-            raise ProtocolError(-32050, f"There is no paper {name}. There is {', '.join(papers)}.")
+            raise ProtocolError(404, f"There is no paper {name}. There is {', '.join(papers)}.")
         return papers[name]
 
     @archive.tool()
@@ -114,6 +120,7 @@ class Room:
         steps: the progress that came.
         text: what the last call brought.
         failed: whether it was an error of any kind.
+        code: the code of a protocol error, or None.
     """
 
     papers: dict[str, str]
@@ -123,6 +130,7 @@ class Room:
     steps: list[float]
     text: str = ""
     failed: bool = False
+    code: int | None = None
 
     def hear(self, progress: float, total: float | None, message: str | None) -> None:
         """Keep what progress came."""
@@ -142,7 +150,7 @@ async def _call(room: Room, client: Client, tool: str, name: str, *, hear: bool 
     except RequestTimeout:
         raise
     except ProtocolError as error:
-        room.text, room.failed = str(error), True
+        room.text, room.failed, room.code = str(error), True, error.code
     else:
         room.text, room.failed = text_of_result(result), bool(result.is_error)
 
@@ -183,6 +191,7 @@ def _copied(room: Room, where: str) -> None:
 
 
 def _heard(room: Room, where: str) -> None:
+    _copied(room, where)
     count = len(room.before[room.name].split())
     if len(room.steps) != count or any(a >= b for a, b in pairwise(room.steps)):
         raise NotYet(
@@ -190,7 +199,6 @@ def _heard(room: Room, where: str) -> None:
             RISES,
             "Tell of each word how many are done: `await context.report_progress(done, total)`.",
         )
-    _copied(room, where)
 
 
 def _cold(room: Room, where: str) -> None:
@@ -204,6 +212,13 @@ def _cold(room: Room, where: str) -> None:
 
 
 def _refused(room: Room, where: str) -> None:
+    if room.code is not None:
+        raise NotYet(
+            f"{where} the protocol error {room.code} came. It should be a tool error: a result with "
+            "`isError`.",
+            HELPS,
+            "`raise ToolError(text)` with the text that is there. It needs no code.",
+        )
     names = [name for name in room.before if name not in room.text]
     if not room.failed or tells_nothing(room.text) or names:
         kind = "an error" if room.failed else "a result like any other"
@@ -223,7 +238,11 @@ def _gone(room: Room, where: str) -> None:
             "After the question, where the user has accepted and is sure: `del papers[name]`.",
         )
     if room.failed:
-        raise NotYet(f"{where} the answer is an error: {show(room.text)}.", HELPS, "All went well here.")
+        raise NotYet(
+            f"{where} the answer is an error: {show(room.text)}.",
+            ROUNDS,
+            "Ask first, act then: only what stands behind the question happens once.",
+        )
 
 
 def _still_there(room: Room, where: str) -> None:
@@ -327,8 +346,8 @@ TASK: Final = Task(
     title=TITLE,
     text="""\
 The server in the cell below works as long as nothing unusual happens. It breaks four rules. Two of them show
-on the wire, and the audit names them; two show only if you ask who is left with what. Find the four, and
-write the server again. What its tools are for stays as it is.
+on the wire, and the audit has something to say of them; two show only if you ask who is left with what. Find
+the four, and write the server again. What its tools are for stays as it is.
 
 | | |
 |---|---|
@@ -338,7 +357,8 @@ write the server again. What its tools are for stays as it is.
 
 - `copy` tells of each word how many are done, takes half a second for each, and returns the whole text.
 - `destroy` takes the paper out only if the user accepts, and is sure.
-- Who asks for a paper that is not there gets an error that the model can read: it names the papers there are.
+- Who asks for a paper that is not there gets a tool error, which the model will read: it names the papers
+  that there are.
 - The lamp is dark when a call is over, whatever ended it.
 
 `ex.archive(make_archive)` is your server with three papers.""",
@@ -399,9 +419,9 @@ def make_archive(papers, lamp):
         return await ask_and_destroy(context, papers, name)
     return archive''',
     ),
-    why="Progress that rises and a code that is free are rules of the wire: the audit sees them. That the "
-    "deed comes after the answer, and the lamp goes out after a Stop, only a run shows that looks at the "
-    "room.",
+    why="Progress that rises, and a tool's error in its result, are on the wire, where the audit sees them. "
+    "That the deed comes after the answer, and that the lamp goes out after a Stop, only a run shows that "
+    "looks at the room.",
     grade=grade,
     points=20,
     pages=(
