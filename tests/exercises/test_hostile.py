@@ -53,6 +53,13 @@ class Secretive:
         raise RuntimeError("no truth")
 
 
+class Closed:
+    """An object that raises whatever it is asked, even which class it has."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise Rude(name)
+
+
 def deep(*arguments: Any) -> Any:
     return deep(*arguments)
 
@@ -76,6 +83,7 @@ RAISED = {
     "MemoryError": raises(MemoryError),
     "an address": raises(ValueError(f"no {object()}")),
     "a long text": raises(ValueError("x" * 100_000)),
+    "half of a surrogate pair": raises(ValueError("\ud800 \0 \x1b[31m")),
     "many lines": raises(ValueError("one\ntwo\n" * 100)),
 }
 
@@ -86,6 +94,7 @@ def test_what_is_raised_is_told(name: str, function: Callable[..., Any]) -> None
     verdict = check(name, function)
     assert verdict.outcome is Outcome.NOT_YET
     assert " raised " in verdict.seen
+    assert verdict.seen.isprintable()
     assert len(verdict.seen) < 700
     assert "\n" not in verdict.seen
     assert " at 0x" not in repr(verdict)
@@ -333,3 +342,25 @@ def test_the_recursion_limit_is_left_alone() -> None:
     before = sys.getrecursionlimit()
     check("classifier", deep)
     assert sys.getrecursionlimit() == before
+
+
+ALL_EXERCISES = [
+    pytest.param(make, exercise.task.name, id=f"{make.__name__}-{exercise.task.name}")
+    for make in exercises.SETS
+    for exercise in make().exercises
+]
+
+
+@pytest.mark.parametrize(("make", "name"), ALL_EXERCISES)
+def test_what_cannot_be_looked_at_is_refused_in_a_sentence(make: exercises.Maker, name: str) -> None:
+    exercise = getattr(make(), name)
+    given: list[Any] = [Closed(), {"A": Closed()}, lambda *_: Closed(), lambda *_: [Closed()]]
+    rows: dict[str, Any] = {"__name__": "__main__", "ex": make()}
+    exec("\n".join(exercise.task.solution), rows)
+    right = rows[exercise.task.answer]
+    if isinstance(right, dict):
+        given += [dict.fromkeys(right, 10**5_000), dict.fromkeys(right, "\ud800")]
+    for answer in given:
+        verdict = exercise.check(answer)
+        assert verdict.outcome is Outcome.NOT_YET
+        assert (repr(verdict) + verdict._repr_html_()).encode()

@@ -12,6 +12,7 @@ from mcpsim.course.exercises.grading import Grade, grade
 from mcpsim.course.exercises.kept import keep
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.notebook import Notebook
+from mcpsim.course.exercises.showing import describe_error
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
 from mcpsim.eras.pages import MODERN, spec_url
 from mcpsim.eras.revisions import LATEST_MODERN
@@ -127,6 +128,12 @@ class Exercise:
             return Verdict(title, Outcome.NOT_ATTEMPTED, look=look)
         except NotYet as found:
             return Verdict(title, Outcome.NOT_YET, found.seen, found.rule, found.look, found.recording)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # An object of the learner's own may raise whatever it is asked, even what type it has.
+            seen = f"The check cannot look at this answer: that raised {describe_error(error, None)}."
+            return Verdict(title, Outcome.NOT_YET, seen, look="An answer is a function, or plain values.")
         return Verdict(title, Outcome.PASSED, passed.seen, passed.rule)
 
     def grade(self, answer: Any = ...) -> Grade:

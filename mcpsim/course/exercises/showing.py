@@ -31,9 +31,16 @@ def show(value: object, length: int = LONGEST) -> str:
 
 
 def cut(text: str, length: int = LONGEST) -> str:
-    """The text on one line, at most `length` characters long."""
+    """The text on one line, at most `length` characters long; what cannot be printed is escaped."""
     line = " ".join(text.split())
+    if not line.isprintable():
+        line = "".join(_printable(character) for character in line[: length + 1])
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _printable(character: str) -> str:
+    # Half of a surrogate pair can neither be sent to a notebook nor written to a file.
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def name_of(function: object) -> str:

@@ -92,7 +92,7 @@ def grade(answer: object, learner: Learner) -> Passed:
         letter = wrong[0]
         fault, code = FAULTS[letter], codes[letter] or 0
         raise NotYet(
-            f"{len(codes) - len(wrong)} of {len(FAULTS)} are right. {letter}: {code} is not it. "
+            f"{len(codes) - len(wrong)} of {len(FAULTS)} are right. {letter}: {show(code)} is not it. "
             f"{_meaning(code, fault)}",
             fault.rule,
             "The index of error codes in the glossary has them all, with the revisions in which they are "
