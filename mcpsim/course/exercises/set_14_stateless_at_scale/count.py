@@ -235,10 +235,10 @@ The function returns two dicts:
 
 `recording.frames` are the messages in order. A frame has `sender`, `receiver`, and `parsed`, which is a
 `Request`, a `Response`, an `ErrorResponse`, a `Notification`, or None where it carries no message. Its `fate`
-is `"delivered"` or `"dropped"`: a replica that is dead takes nothing in.
-`frame.exchange` is the same number for a request and all that comes back for it. `frame.head` is None, or a
-dict that has the HTTP `status`. Each call crosses the wire twice: from the client to the gateway, and on to a
-replica, in an exchange of its own.""",
+is `"delivered"` or `"dropped"`: a replica that is dead takes nothing in. `frame.exchange` is the same number
+for a request and all that comes back for it. Of what comes back, the first frame has a `head`, a dict with
+the HTTP `status`; in later ones of the same stream it is None. Each call crosses the wire twice: from the
+client to the gateway, and on to a replica, in an exchange of its own.""",
     answer="count_calls",
     starter='''\
 from collections import Counter
