@@ -28,6 +28,9 @@ from mcpsim.workbook.grading.submissions import Section, Submission
 
 LONGEST_LINE: Final = 500_000
 LONGEST_TEXT: Final = 1_000
+# Of the time of an exercise, how much its check may take: more than a learner would wait, since a machine
+# that grades a class is a busy one. A check that gives up by itself can say what it waited for.
+PATIENT_SHARE: Final = 0.5
 # How long a process may take to be ready, on a machine that has much to do.
 START_S: Final = 60.0
 # What a process may need of the environment; the rest is the teacher's own.
@@ -51,7 +54,7 @@ class Limits:
         memory_mb: address space in megabytes, where the system can limit it.
     """
 
-    time_s: float = 30.0
+    time_s: float = 40.0
     memory_mb: int = 2_000
 
 
@@ -219,6 +222,7 @@ class _Grading:
             "word": word,
             "set": self._submission.make.__name__,
             "memory_mb": self._limits.memory_mb,
+            "patience_s": self._limits.time_s * PATIENT_SHARE,
             "cpu_s": self._limits.time_s * len(self._submission.sections),
             "closed": [str(self._folder)],
             "sections": [

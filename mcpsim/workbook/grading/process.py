@@ -76,7 +76,7 @@ def _grade(job: Mapping[str, Any], say: Say) -> None:
             is_full = error is None or error.startswith("MemoryError")
             verdict: dict[str, Any] | None = None
             if not is_full:
-                verdict = _apart(_verdict, job["set"], name, names)
+                verdict = _apart(_verdict, job, name, names)
             verdict = verdict or {"broken": True}
             say({"exercise": name, "error": error or "", "changed": changed or marks.change()} | verdict)
 
@@ -104,8 +104,8 @@ class _Call(threading.Thread):
             self.value = function(*arguments)
 
 
-def _verdict(maker: str, name: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    exercise: Exercise = getattr(getattr(exercises, maker)(), name)
+def _verdict(job: Mapping[str, Any], name: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    exercise: Exercise = getattr(getattr(exercises, job["set"])(patience_s=job["patience_s"]), name)
     answer = names.get(exercise.task.answer, ...)
     grade = exercise.grade(answer)
     refuses = all(not exercise.check(wrong).passed for wrong in (None, object(), _gives_nothing))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpsim.cli import main
-from mcpsim.course.exercises import messages, stateless
+from mcpsim.course.exercises import SETS, Maker, messages, stateless
 from mcpsim.workbook import WorkbookError, learners_notebook, normal_form
 from mcpsim.workbook.grading import (
     GradedExercise,
@@ -132,6 +132,20 @@ def test_a_table_gets_a_part(hand_in: HandIn, grade: Grade) -> None:
     hand_in(required=right.replace('"D": "MAY"', '"D": "MUST"'))
     (row,) = grade("required").exercises
     assert (row.points, row.worth, row.outcome) == (6, 10, "not yet")
+
+
+@pytest.mark.parametrize("make", SETS[-1:], ids=lambda make: make.__name__)
+def test_the_solutions_of_the_largest_set_get_all_points(hand_in: HandIn, grade: Grade, make: Maker) -> None:
+    hand_in(make=make)
+    graded = grade(time_s=120)
+    assert graded.points == graded.worth, graded
+
+
+def test_a_function_that_never_ends_is_told_by_its_check(hand_in: HandIn, grade: Grade) -> None:
+    hand_in(order="def in_order(tools):\n    while True:\n        pass")
+    (row,) = grade("order", time_s=16).exercises
+    assert (row.points, row.outcome) == (0, "not yet")
+    assert "did not come to its end within 8 s" in row.seen
 
 
 def test_links_and_giants_are_not_read(folder: Path, tmp_path: Path) -> None:
