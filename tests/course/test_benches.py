@@ -162,3 +162,11 @@ def test_a_story_that_is_not_there() -> None:
 def test_its_text_is_the_same_in_every_run() -> None:
     text = "<Bench of 'first-call': era, server_era, transport, latency_ms, fault, message, by_ms>"
     assert repr(bench("first-call")) == text
+
+
+def test_a_run_with_other_knobs_is_not_called_what_the_story_says_of_its_own() -> None:
+    three = bench("three-pages")
+    assert "three on a page" in three.play().recording.header["title"]
+    assert "three on a page" in three.play(latency_ms=50, era="legacy").recording.header["title"]
+    title = three.play(page_size=2).recording.header["title"]
+    assert title == "The story three-pages, as the knobs stand (modern)"

@@ -103,6 +103,10 @@ _OWN_SERVER_ERAS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+#: Knobs that change nothing of what a story says of itself.
+_SAYS_THE_SAME: Final = frozenset({"era", "server_era", "transport", "latency_ms"})
+
+
 def bench(name: str) -> BenchPlan:
     """The bench of a built-in story. In a notebook it is shown with its knobs, a player, and the last runs.
 
@@ -130,7 +134,8 @@ def bench(name: str) -> BenchPlan:
 
     @lru_cache(maxsize=_KEPT)
     def kept(settings: tuple[tuple[str, Setting], ...]) -> Run:
-        return _played(story, parts, dict(settings))
+        turned = {name for name, value in settings if value != usual[name]} - _SAYS_THE_SAME
+        return _played(story, parts, dict(settings), turned=bool(turned))
 
     def messages(settings: Settings) -> Values:
         faultless = {**settings, "fault": NO_FAULT, "message": ""}
@@ -140,6 +145,7 @@ def bench(name: str) -> BenchPlan:
     # The transport before what sets up its endpoint, the servers before what makes them of an era.
     parts = (*own, peers, faults)
     knobs = tuple(knob for part in (peers, *own, faults) for knob in part.knobs)
+    usual = {knob.name: knob.default for knob in knobs}
 
     def play(**given: Any) -> Run:
         settings = settle(knobs, given)
@@ -159,9 +165,12 @@ def _key(settings: Settings) -> tuple[tuple[str, Setting], ...]:
     return tuple(sorted(settings.items()))
 
 
-def _played(story: Story, parts: tuple[Part, ...], settings: Settings) -> Run:
+def _played(story: Story, parts: tuple[Part, ...], settings: Settings, *, turned: bool) -> Run:
     way: Any = settings.get("transport", story.ways[0])
     stage = stage_of(story, way)
     for part in parts:
         stage = part.apply(stage, settings)
+    if turned:
+        # The story's sentence tells of its own settings: "three on a page".
+        stage = replace(stage, what=f"The story {story.name}, as the knobs stand")
     return stage.play()
