@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -20,7 +21,7 @@ class Chart:
         values: a number, 0 or more, for each label, in order.
 
     Raises:
-        ValueError: a value is negative.
+        ValueError: a value is negative, infinite, or not a number.
     """
 
     title: str
@@ -28,8 +29,8 @@ class Chart:
 
     def __post_init__(self) -> None:
         for label, value in self.values.items():
-            if value < 0:
-                raise ValueError(f"A bar has a length of 0 or more; {label} has {value:g}.")
+            if not 0 <= value < math.inf:
+                raise ValueError(f"A bar has a finite length of 0 or more; {label} has {value:g}.")
 
     def _share(self, value: float) -> float:
         return value / (max(self.values.values(), default=0) or 1)

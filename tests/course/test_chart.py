@@ -36,6 +36,7 @@ def test_a_chart_of_nothing_is_a_chart(values: dict[str, float]) -> None:
     assert "<caption" in Chart("Nothing", values)._repr_html_()
 
 
-def test_a_bar_is_not_negative() -> None:
-    with pytest.raises(ValueError, match="a has -1"):
-        Chart("Wrong", {"a": -1})
+@pytest.mark.parametrize("value", [-1, float("inf"), float("nan")])
+def test_a_bar_is_neither_negative_nor_endless(value: float) -> None:
+    with pytest.raises(ValueError, match=f"a has {value:g}"):
+        Chart("Wrong", {"a": value})

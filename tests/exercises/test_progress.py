@@ -72,6 +72,14 @@ def test_what_passed_once_has_passed(folder: Path) -> None:
     assert (os.stat(folder / FILE).st_mtime_ns, (folder / FILE).read_bytes()) == before
 
 
+def test_half_of_a_surrogate_pair_in_the_file_is_no_reason_to_fail(folder: Path) -> None:
+    told = {"of another version": {"\ud800": "passed"}}
+    (folder / FILE).write_text(json.dumps({"format": 1, "exercises": told}))
+    assert exercises.messages().classify.check(RIGHT["answers"]).passed
+    assert kept(folder) == {LESSON: {"classify": "passed"}, **told}
+    (folder / FILE).read_bytes().decode()
+
+
 def test_nothing_is_written_when_there_is_nothing_to_write(folder: Path) -> None:
     ex = exercises.messages()
     ex.classify.check(...)

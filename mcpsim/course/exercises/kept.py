@@ -120,7 +120,9 @@ def _write(folder: Path, verdicts: Verdicts) -> None:
     content = {"about": _ABOUT, "format": FORMAT, "exercises": lessons}
     part = folder / f".{FILE}.{os.getpid()}.part"
     try:
-        part.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+        # Half of a surrogate pair, which somebody may have written into it, stays what it is: an escape.
+        part.write_bytes(text.encode("utf-8", "backslashreplace"))
         os.replace(part, folder / FILE)
     finally:
         part.unlink(missing_ok=True)
