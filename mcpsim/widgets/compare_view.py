@@ -1,12 +1,14 @@
 """Two recordings side by side, aligned by what the story did. Pure: recordings in, plain JSON out.
 
-First the requests of both are aligned, by who asks, the method and what it names. Then everything else is
-aligned by the request that it belongs to: so a progress message stands beside one of the same call, and an
-answer beside the answer. What only one of them has stands alone.
+First the requests of both are aligned: those that ask for the same thing, and then by who asks, the method
+and what it names. Then everything else is aligned by the request that it belongs to, and by what it says: so
+a progress message stands beside the one of the same call that says the same, and an answer beside the answer.
+What only one of them has stands alone, and so does a copy that a fault made.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from html import escape
@@ -33,6 +35,8 @@ MOVED: Final = "moved"
 MAX_CHANGES: Final = 40
 #: How many edits the exact alignment of requests looks for, before it takes them by their number instead.
 MAX_EDITS: Final = 1_000
+#: The same among the steps that belong to one request.
+MAX_GROUP_EDITS: Final = 200
 MAX_NAMED: Final = 6
 
 #: What of a message says which one it is, and nothing about what it says.
@@ -46,6 +50,8 @@ _IDS: Final = frozenset(
         ("result", "_meta", "io.modelcontextprotocol/subscriptionId"),
     }
 )
+#: The same among the members of params and of results, with the notes of a session or an era.
+_ONLY_IDS: Final = frozenset({"_meta", "progressToken", "requestId"})
 _KEPT: Final = (
     *("n", "time", "kind", "label", "short", "gist", "from", "to", "what", "rule", "fate", "took", "json"),
     *("raw", "copy_of", "changed", "pins", "era"),
@@ -75,8 +81,55 @@ def align(left: Recording, right: Recording, *, forced: int = 0) -> tuple[Pair, 
     """
     sides = (_Side(left), _Side(right))
     named = _named_calls(*sides)
-    keys = [_numbered(side.keys(calls, forced)) for side, calls in zip(sides, named, strict=True)]
-    return tuple(_rows(*keys))
+    keys = [side.keys(calls, forced) for side, calls in zip(sides, named, strict=True)]
+    return tuple(_rows(*_paired(sides, keys)))
+
+
+def _paired(
+    sides: tuple[_Side, _Side], keys: Sequence[Sequence[Hashable]]
+) -> tuple[list[Hashable], list[Hashable]]:
+    """The same keys, each in a side once, and in both where two steps belong together.
+
+    Of several steps with one key those that say the same belong together; what stands between two such pairs
+    is paired in order.
+    """
+    groups: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = ({}, {})
+    for group, side in zip(groups, keys, strict=True):
+        for n, key in enumerate(side):
+            group.setdefault(key, []).append(n)
+    found: tuple[list[Hashable], list[Hashable]] = (
+        [("left", n) for n in range(len(keys[0]))],
+        [("right", n) for n in range(len(keys[1]))],
+    )
+    for key, left in groups[0].items():
+        right = groups[1].get(key, [])
+        if not right:
+            continue
+        if len(left) == len(right) == 1:
+            both = [(0, 0)]
+        else:
+            says = [[side.says(n) for n in places] for side, places in zip(sides, (left, right), strict=True)]
+            both = with_gaps(common(*says, most=MAX_GROUP_EDITS), len(left), len(right))
+        for here, there in both:
+            found[0][left[here]] = found[1][right[there]] = ("both", left[here])
+    return found
+
+
+def with_gaps(pairs: Sequence[tuple[int, int]], left: int, right: int) -> list[tuple[int, int]]:
+    """The pairs, and in order what stands between two of them on both sides.
+
+    Args:
+        pairs: places that grow on both sides.
+        left, right: how many places there are on each side.
+    """
+    found: list[tuple[int, int]] = []
+    at = (0, 0)
+    for here, there in (*pairs, (left, right)):
+        found.extend(zip(range(at[0], here), range(at[1], there), strict=False))
+        if here < left:
+            found.append((here, there))
+        at = (here + 1, there + 1)
+    return found
 
 
 def _rows(left: Sequence[Hashable], right: Sequence[Hashable]) -> Iterator[Pair]:
@@ -135,10 +188,12 @@ class _Side:
         self.conversation: Conversation = read(recording)
         self.passing: Passing = passing_of(recording, self.conversation)
         self.places: Mapping[int, Place] = threads_of(recording, self.conversation, self.passing)
+        self.copies = {frame.number: frame.copy_of for frame in recording.frames if frame.copy_of}
         self.by_frame = {call.frame: call for call in self.conversation.calls}
 
     def root(self, call: Call) -> Call:
-        """The request that a story made: before a gateway, and the first of its rounds."""
+        """The request that a story made: not a copy, before a gateway, and the first of its rounds."""
+        call = self.by_frame.get(self.copies.get(call.frame, call.frame), call)
         place = self.places.get(call.frame)
         if place is not None:
             return place.thread.call
@@ -157,7 +212,18 @@ class _Side:
             for step in self.steps.all
         ]
 
+    def says(self, n: int) -> Hashable:
+        """What the step at this place says, beside what only tells which message it is."""
+        frame = self.steps.all[n].frame
+        return "" if frame is None else _says(frame)
+
     def _key(self, step: Step, named: Mapping[int, Hashable]) -> Hashable:
+        # A copy that a fault made is never taken for the message that it doubles, nor for the next one.
+        if step.frame is not None and step.frame.copy_of:
+            return "copy", self._key_of_one(step, named)
+        return self._key_of_one(step, named)
+
+    def _key_of_one(self, step: Step, named: Mapping[int, Hashable]) -> Hashable:
         event, frame = step.event, step.frame
         detail = event.detail or {}
         if frame is None:
@@ -189,11 +255,24 @@ def _named_calls(left: _Side, right: _Side) -> tuple[dict[int, Hashable], dict[i
     """A name for each request that a story made: the same for two that are aligned."""
     calls = left.roots(), right.roots()
     names = [[_call_key(call) for call in side] for side in calls]
+    exact = [
+        [(key, _text(call.request.params)) for key, call in zip(*both, strict=True)]
+        for both in zip(names, calls, strict=True)
+    ]
     found: tuple[dict[int, Hashable], dict[int, Hashable]] = (
         {call.frame: ("left", call.frame) for call in calls[0]},
         {call.frame: ("right", call.frame) for call in calls[1]},
     )
-    for number, (here, there) in enumerate(common(*names)):
+    # First those that ask for the same thing; between them, those that ask for it with something else.
+    pairs: list[tuple[int, int]] = []
+    at = (0, 0)
+    for here, there in (*common(*exact), (len(names[0]), len(names[1]))):
+        between = common(names[0][at[0] : here], names[1][at[1] : there])
+        pairs.extend((at[0] + first, at[1] + second) for first, second in between)
+        if here < len(names[0]):
+            pairs.append((here, there))
+        at = (here + 1, there + 1)
+    for number, (here, there) in enumerate(pairs):
         found[0][calls[0][here].frame] = found[1][calls[1][there].frame] = ("both", number)
     return found
 
@@ -206,10 +285,34 @@ def _call_key(call: Call) -> Hashable:
     return call.sender, call.request.method, str(what)
 
 
-def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+def _says(frame: Frame) -> Hashable:
+    if frame.head is not None and not frame.body.strip():
+        return frame.head.get("method"), frame.head.get("status")
+    message = frame.parsed
+    if isinstance(message, Request | Notification):
+        return _text(message.params)
+    if isinstance(message, Response):
+        return _text(message.result)
+    return frame.body
+
+
+def _text(members: Mapping[str, Any] | None) -> str:
+    told = {key: value for key, value in (members or {}).items() if key not in _ONLY_IDS}
+    try:
+        return json.dumps(told, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return repr(sorted(told))
+
+
+def common(
+    left: Sequence[Hashable], right: Sequence[Hashable], *, most: int = MAX_EDITS
+) -> list[tuple[int, int]]:
     """The places of a longest common subsequence of both, in order.
 
     Where they differ in very much, equal items are taken by their number instead, which is nearly as good.
+
+    Args:
+        most: how many edits are very much.
     """
     start, end = 0, 0
     shorter = min(len(left), len(right))
@@ -217,7 +320,7 @@ def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
         start += 1
     while end < shorter - start and left[-1 - end] == right[-1 - end]:
         end += 1
-    middle = _shortest_edit(left[start : len(left) - end], right[start : len(right) - end])
+    middle = _shortest_edit(left[start : len(left) - end], right[start : len(right) - end], most)
     return [
         *((n, n) for n in range(start)),
         *((start + here, start + there) for here, there in middle),
@@ -225,38 +328,41 @@ def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
     ]
 
 
-def _shortest_edit(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+def _shortest_edit(left: Sequence[Hashable], right: Sequence[Hashable], most: int) -> list[tuple[int, int]]:
     # Myers: for each number of edits, how far one comes on each diagonal.
-    furthest = {1: 0}
-    trace: list[dict[int, int]] = []
-    for edits in range(min(len(left) + len(right), MAX_EDITS) + 1):
-        trace.append(dict(furthest) if edits <= MAX_EDITS else {})
+    limit = min(len(left) + len(right), most)
+    middle = limit + 1
+    furthest = [-1] * (2 * middle + 1)
+    furthest[middle + 1] = 0
+    trace: list[list[int]] = []
+    wide, high = len(left), len(right)
+    for edits in range(limit + 1):
+        trace.append(furthest[middle - edits - 1 : middle + edits + 2])
         for diagonal in range(-edits, edits + 1, 2):
-            down = diagonal == -edits or (
-                diagonal != edits and furthest.get(diagonal - 1, -1) < furthest.get(diagonal + 1, -1)
-            )
-            x = furthest[diagonal + 1] if down else furthest[diagonal - 1] + 1
+            at = middle + diagonal
+            down = diagonal == -edits or (diagonal != edits and furthest[at - 1] < furthest[at + 1])
+            x = furthest[at + 1] if down else furthest[at - 1] + 1
             y = x - diagonal
-            while x < len(left) and y < len(right) and left[x] == right[y]:
+            while x < wide and y < high and left[x] == right[y]:
                 x, y = x + 1, y + 1
-            furthest[diagonal] = x
-            if x >= len(left) and y >= len(right):
-                return _walk_back(trace, len(left), len(right))
+            furthest[at] = x
+            if x >= wide and y >= high:
+                return _walk_back(trace, wide, high)
     places = {key: n for n, key in enumerate(_numbered(right))}
     both = [(n, places[key]) for n, key in enumerate(_numbered(left)) if key in places]
     return _increasing(both)
 
 
-def _walk_back(trace: Sequence[Mapping[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+def _walk_back(trace: Sequence[Sequence[int]], x: int, y: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for edits in range(len(trace) - 1, -1, -1):
         furthest = trace[edits]
         diagonal = x - y
-        down = diagonal == -edits or (
-            diagonal != edits and furthest.get(diagonal - 1, -1) < furthest.get(diagonal + 1, -1)
-        )
+        # The middle of this part of the diagonals is that of number 0.
+        at = edits + 1 + diagonal
+        down = diagonal == -edits or (diagonal != edits and furthest[at - 1] < furthest[at + 1])
         before = diagonal + 1 if down else diagonal - 1
-        from_x = furthest.get(before, 0)
+        from_x = furthest[edits + 1 + before]
         from_y = from_x - before
         while x > max(from_x, 0) and y > max(from_y, 0):
             x, y = x - 1, y - 1

@@ -111,6 +111,9 @@ def test_a_branch_by_mouse(show: Open) -> None:
     ).to_be_visible()
     expect(rows(shown).nth(0)).to_have_attribute("aria-label", re.compile("^The same in both"))
     expect(shown.page.get_by_text("same, 250 ms later").first).to_be_visible()
+    # As late as the row before is said, too: nobody has to look for where it began.
+    for row in rows(shown).all()[2:]:
+        expect(row.locator(".mcpsim-pairs-later")).to_contain_text("250 ms later")
     expect(shown.page.get_by_role("group", name="Controls")).to_be_hidden()
     shown.button("Another change here").click()
     shown.page.get_by_label("Lose the next message").check()

@@ -82,6 +82,48 @@ def test_a_message_gets_lost_and_both_runs_stand_side_by_side() -> None:
     assert found["told"] == "The next message (client → server) is lost on the way."
 
 
+def report_run() -> Run:
+    desk = Server("report-desk")
+
+    @desk.tool()
+    async def export_report(context: Context, parts: int = 5) -> str:
+        """Build the sales report."""
+        for part in range(1, parts + 1):
+            await anyio.sleep(0.4)
+            await context.report_progress(part, parts, f"Built part {part} of {parts}")
+        return "sales-report.pdf"
+
+    async def ask(client: Client) -> object:
+        return await client.call_tool("export_report", {"parts": 5}, on_progress=lambda *_: None)
+
+    return simulate(ask, server=desk)
+
+
+def test_a_copy_stands_alone_and_what_says_the_same_stands_together() -> None:
+    player = Player(report_run())
+    steps = player.data["steps"]
+    reports = [step["n"] for step in steps if "progress" in step["label"]]
+    assert len(reports) == 5
+    for n in [*reports, 7]:
+        found = wish(player, n - 1, {"id": "duplicate"})["branch"]
+        right = found["right"]["steps"]
+        alone = [row for row in found["rows"] if row["state"] != "same"]
+        # The copy, and what the client notes about it.
+        assert [(row["left"], row["state"]) for row in alone] == [(0, "only"), (0, "only")]
+        assert [right[row["right"] - 1].get("copy_of") for row in alone] == [n, None]
+        pairs = [(row["left"], row["right"]) for row in found["rows"] if row["left"] and row["right"]]
+        said = [(steps[here - 1]["gist"], right[there - 1]["gist"]) for here, there in pairs]
+        assert all(before == after for before, after in said)
+
+
+def test_a_request_that_comes_twice_has_one_answer_beside_the_answer() -> None:
+    player = Player(report_run())
+    found = wish(player, 0, {"id": "duplicate"})["branch"]
+    first, answer = (next(row for row in found["rows"] if row["left"] == n) for n in (1, 7))
+    assert (first["right"], first["state"]) == (1, "same")
+    assert answer["state"] == "differs"
+
+
 def test_what_a_story_prints_is_shown_and_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     async def tells(client: Client) -> None:
         """Say what came."""

@@ -72,6 +72,22 @@ def test_every_step_is_in_one_row_and_in_order(left: str, right: str) -> None:
     assert all(not row.elsewhere or not (row.left and row.right) for row in rows)
 
 
+def test_requests_that_ask_the_same_stand_together() -> None:
+    def double(*numbers: int) -> Recording:
+        async def story(client: Client) -> None:
+            for number in numbers:
+                await client.call_tool("double", {"a": number})
+
+        return simulate(story, server=server()).recording
+
+    found = comparison_data(double(1, 2, 3), double(1, 9, 2, 3))
+    rows = [(row["left"], row["right"], row["state"]) for row in found["rows"] if row["state"] != "same"]
+    assert [(left, state) for left, _, state in rows] == [(0, "only"), (0, "only")]
+    # Where none asks the same, the order counts.
+    found = comparison_data(double(1, 2, 3), double(1, 9, 3))
+    assert {row["state"] for row in found["rows"]} == {"same", "differs"}
+
+
 @given(NAMES)
 @settings(max_examples=15, deadline=None)
 def test_a_run_beside_itself_is_the_same_in_every_row(name: str) -> None:

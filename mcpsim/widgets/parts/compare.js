@@ -179,12 +179,12 @@ class Pairs {
     return `Differs, ${a}: ${route(left)}, ${b}: ${route(right)}`;
   }
 
-  // Whether the right side is more or less late than in the row before: everything after it is so, too.
-  shifts(row) {
-    if (!row.later) return false;
-    const at = this.data.rows.indexOf(row);
-    const before = this.data.rows.slice(0, at).findLast((one) => one.left && one.right);
-    return !before || before.later !== row.later;
+  // How late the right side is. Where it is as late as in the row before, without the word "same".
+  lateness(row) {
+    if (!row.later || row.state !== "same") return row.later;
+    let at = this.data.rows.indexOf(row) - 1;
+    while (at >= 0 && !(this.data.rows[at].left && this.data.rows[at].right)) at -= 1;
+    return this.data.rows[at]?.later === row.later ? row.later : `same, ${row.later}`;
   }
 
   cell(name, step, row) {
@@ -214,7 +214,7 @@ class Pairs {
         step.copy_of ? html("span", { class: "mcpsim-tag" }, `copy of ${step.copy_of}`) : null,
         step.changed ? html("span", { class: "mcpsim-tag" }, "changed on the way") : null,
         row.state === "only" ? html("span", { class: "mcpsim-tag mcpsim-pairs-here" }, "only here") : null,
-        this.shifts(row) && name === "right" ? html("span", { class: "mcpsim-pairs-later" }, row.state === "same" ? `same, ${row.later}` : row.later) : null,
+        name === "right" && row.later ? html("span", { class: "mcpsim-pairs-later" }, this.lateness(row)) : null,
       ),
     );
     cell.append(text);
