@@ -1,189 +1,347 @@
-"""What checks said is kept where a learner works, and nowhere else."""
+"""Exercises 08: progress. What learners might write, right and wrong.
+
+A right answer here is not the solution. A wrong one stands with words of what the check sees in it, and with
+words of the rule or of what to look at next.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import sys
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+import itertools
+import uuid
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
 
+import anyio
 import pytest
 
-from mcpsim.course import exercises, progress
-from mcpsim.course.exercises.kept import FILE, SWITCH, read
-from mcpsim.course.exercises.verdict import Outcome
+from mcpsim.course import exercises
+from mcpsim.course.exercises import ExerciseSet, Outcome
+from mcpsim.course.exercises.set_08_progress.bar import expected
+from mcpsim.course.exercises.set_08_progress.traces import TRACES
 
-LESSON = "01_messages"
-RIGHT: dict[str, Any] = {}
-exec("\n".join(exercises.messages().classify.task.solution), RIGHT)
+METHOD: Final = "notifications/progress"
+
+# --- 08, faulty -----------------------------------------------------------------------------------
+
+FAULTS: Final = {letter: trace.fault for letter, trace in TRACES.items()}
+
+FAULTY: Final = [
+    ("faulty", dict(reversed(FAULTS.items()))),
+    ("faulty", {**FAULTS, "A": "fine"}, "7 of 8 are right. A is not 'fine'", "MUST increase"),
+    ("faulty", {**FAULTS, "B": "does not rise"}, "B is not 'does not rise'", "even if the total is unknown"),
+    ("faulty", {**FAULTS, "C": "fine"}, "a text are two values", "came in an active request"),
+    ("faulty", {**FAULTS, "D": "does not rise"}, "5 of 4 looks odd", "it is optional"),
+    ("faulty", {**FAULTS, "E": "unknown token"}, "answered before the last", "stop after completion"),
+    ("faulty", {**FAULTS, "F": "shared token"}, "is answered. Then it is free", "all active requests"),
+    ("faulty", {**FAULTS, "G": "fine"}, "not answered yet", "all active requests"),
+    ("faulty", {**FAULTS, "H": "does not rise"}, "The total changes", "which tokens are active"),
+    ("faulty", dict.fromkeys(FAULTS, "fine"), "4 of 8 are right", "which tokens are active"),
+    ("faulty", {**FAULTS, "H": "good"}, "H: 'good' is none of the words", "The words are"),
+    ("faulty", {**FAULTS, "H": ...}, "7 of 8 are answered", "Still open: H"),
+]
+
+# --- 08, tokens -----------------------------------------------------------------------------------
+
+
+def token_of_all(active: Any) -> Any:
+    return max((token for token in active if type(token) is int), default=0) + 1
+
+
+def token_longer_than_all(active: Any) -> Any:
+    return "t" * (1 + max((len(str(token)) for token in active), default=0))
+
+
+def token_counted(active: Any, numbers: Any = itertools.count(1_000)) -> Any:  # noqa: B008
+    return next(numbers)
+
+
+def token_not_unique_later(active: Any, calls: list[int] = []) -> Any:  # noqa: B006
+    """Right as long as it is asked in one go, and then, on the wire, not any more."""
+    calls.append(0)
+    return f"token-{min(len(calls), 185)}-of-mine"
+
+
+TOKENS: Final = [
+    ("tokens", token_of_all),
+    ("tokens", token_longer_than_all),
+    ("tokens", token_counted),
+    ("tokens", lambda active: str(uuid.uuid4())),
+    ("tokens", lambda active: len(active), "That one is in use", "How many are active says nothing"),
+    ("tokens", lambda active: f"token-{len(active)}", "That one is in use", "across all active requests"),
+    ("tokens", lambda active: "report", "returned 'report' for the active tokens", "across all active"),
+    ("tokens", lambda active: 1.5, "which is of type float", "a string or an integer"),
+    ("tokens", lambda active: float(token_of_all(active)), "of type float", "a string or an integer"),
+    ("tokens", lambda active: True, "which is of type bool", "a string or an integer"),
+    ("tokens", lambda active: None, "of type NoneType", "JSON tells"),
+    ("tokens", lambda active: [len(active)], "which is of type list", "a string or an integer"),
+    ("tokens", lambda active: max(active) + 1, "raised ValueError", "Call it yourself"),
+    ("tokens", lambda active: active[-1], "raised IndexError", "Call it yourself"),
+    ("tokens", token_not_unique_later, "That one is in use", "across all active requests"),
+]
+
+# --- 08, bar --------------------------------------------------------------------------------------
+
+
+def bar_by_cases(shown: Any, progress: Any, total: Any) -> Any:
+    if not total or total < 0:
+        return shown
+    if progress >= total:
+        return 1
+    share = progress / total if progress > 0 else 0
+    return share if shown is None or share > shown else shown
+
+
+def bar_in_fractions(shown: Any, progress: Any, total: Any) -> Any:
+    share = expected(shown, progress, total)
+    return None if share is None else Fraction(share)
+
+
+def bar_goes_back(shown: Any, progress: Any, total: Any) -> Any:
+    return shown if not total or total < 0 else min(max(progress / total, 0), 1)
+
+
+def bar_over_the_end(shown: Any, progress: Any, total: Any) -> Any:
+    return shown if not total else max(shown or 0, progress / total)
+
+
+def bar_needs_a_total(shown: Any, progress: Any, total: Any) -> Any:
+    return max(shown or 0, min(progress / total, 1))
+
+
+def bar_in_percent(shown: Any, progress: Any, total: Any) -> Any:
+    return shown if not total else max(shown or 0, min(100 * progress / total, 100))
+
+
+def bar_begins_at_zero(shown: Any, progress: Any, total: Any) -> Any:
+    return max(shown or 0, min(progress / total, 1) if total else 0)
+
+
+def bar_empties_without_a_total(shown: Any, progress: Any, total: Any) -> Any:
+    return None if not total else expected(shown, progress, total)
+
+
+def bar_full_without_a_total(shown: Any, progress: Any, total: Any) -> Any:
+    return expected(shown, progress, total or progress)
+
+
+def bar_until_tired(shown: Any, progress: Any, total: Any, calls: list[int] = []) -> Any:  # noqa: B006
+    calls.append(0)
+    return expected(shown, progress, total) if len(calls) < 105 else 0.0
+
+
+BARS: Final = [
+    ("bar", bar_by_cases),
+    ("bar", bar_in_fractions),
+    ("bar", bar_goes_back, "A notification whose total has grown: shown=0.5", "what is shown stays"),
+    ("bar", bar_over_the_end, "A notification that has more than the total", "the share that is done"),
+    ("bar", bar_needs_a_total, "raised TypeError", "servers MAY omit it"),
+    ("bar", bar_in_percent, "returned 25.0, and 0.25 was expected", "the share that is done"),
+    ("bar", bar_begins_at_zero, "returned 0, and None was expected", "no share can be calculated"),
+    ("bar", bar_empties_without_a_total, "while the bar shows something", "no share can be calculated"),
+    ("bar", bar_full_without_a_total, "The first notification, without a total", "MAY omit it"),
+    ("bar", bar_until_tired, "In a call over", "the same question every time"),
+    ("bar", lambda shown, progress, total: f"{progress} of {total}", "returned '2 of 8'", "the share"),
+    ("bar", lambda shown, progress: 0.5, "raised TypeError", "Call it yourself"),
+]
+
+# --- 08, report -----------------------------------------------------------------------------------
+
+
+async def copies_with_the_context(context: Any, sizes: Any) -> Any:
+    done = 0
+    for size in sizes:
+        await anyio.sleep(size / 10)
+        if size:
+            done += size
+            await context.report_progress(done, sum(sizes), f"Copied {done:g} MB")
+    return f"{len(sizes)} files"
+
+
+async def copies_from_zero(context: Any, sizes: Any) -> Any:
+    """Reports the beginning as well."""
+
+    async def tell(done: float) -> None:
+        if "progressToken" in context.meta:
+            token = context.meta["progressToken"]
+            await context.notify(
+                METHOD, {"message": "Copying", "progressToken": token, "progress": done, "total": sum(sizes)}
+            )
+
+    last = -1.0
+    for n in range(len(sizes) + 1):
+        done = sum(sizes[:n])
+        if n:
+            await anyio.sleep(sizes[n - 1] / 10)
+        if done > last:
+            await tell(done)
+            last = done
+    return str(len(sizes)) + " files"
+
+
+def copies(
+    tell: Callable[[Any, float, Any], Any],
+    *,
+    when: Callable[[Any, float], bool] = lambda context, size: (
+        context.progress_token is not None and size > 0
+    ),
+    adds_up: bool = True,
+    method: str = METHOD,
+) -> Any:
+    """A handler that differs in one thing."""
+
+    async def copy_files(context: Any, sizes: Any) -> Any:
+        done = 0.0
+        for size in sizes:
+            await anyio.sleep(size / 10)
+            done = done + size if adds_up else size
+            if when(context, size):
+                await context.notify(method, tell(context, done, sizes))
+        return f"{len(sizes)} files"
+
+    return copy_files
+
+
+def told(context: Any, done: float, sizes: Any) -> dict[str, Any]:
+    return {"progressToken": context.progress_token, "progress": done, "total": sum(sizes)}
+
+
+async def copies_all_then_reports(context: Any, sizes: Any) -> Any:
+    await anyio.sleep(sum(sizes) / 10)
+    done = 0
+    for size in sizes:
+        done += size
+        if size and context.progress_token is not None:
+            await context.notify(METHOD, told(context, done, sizes))
+    return f"{len(sizes)} files"
+
+
+async def copies_in_silence(context: Any, sizes: Any) -> Any:
+    await anyio.sleep(sum(sizes) / 10)
+    return f"{len(sizes)} files"
+
+
+async def copies_and_says_nothing(context: Any, sizes: Any) -> Any:
+    await copies_with_the_context(context, sizes)
+
+
+async def copies_for_ever(context: Any, sizes: Any) -> Any:
+    await anyio.sleep_forever()
+
+
+REPORTS: Final = [
+    ("report", copies_with_the_context),
+    ("report", copies_from_zero),
+    ("report", copies(told)),
+    (
+        "report",
+        copies(told, when=lambda context, size: context.progress_token is not None),
+        "after",
+        "An empty file adds nothing",
+    ),
+    (
+        "report",
+        copies(told, when=lambda context, size: bool(context.progress_token) and size > 0),
+        "The request has the token 0",
+        "Report after each file",
+    ),
+    (
+        "report",
+        copies(told, when=lambda context, size: size > 0),
+        "The request has no token",
+        "Ask for None itself",
+    ),
+    ("report", copies(told, adds_up=False), "The progress is", "Report how much is done altogether"),
+    (
+        "report",
+        copies(lambda context, done, sizes: {**told(context, done, sizes), "progressToken": "copy"}),
+        "The request has the token 0, and the sizes are",
+        "`context.progress_token` is the token",
+    ),
+    (
+        "report",
+        copies(lambda context, done, sizes: {**told(context, done, sizes), "progressToken": context.id}),
+        "A notification names the token",
+        "same type",
+    ),
+    (
+        "report",
+        copies(lambda context, done, sizes: {"progressToken": context.progress_token, "percent": 50}),
+        "and no `progress`",
+        "`progress` is required",
+    ),
+    (
+        "report",
+        copies(lambda context, done, sizes: {**told(context, done, sizes), "total": len(sizes)}),
+        "MB altogether",
+        "the sum of all sizes",
+    ),
+    (
+        "report",
+        copies(lambda context, done, sizes: {**told(context, done, sizes), "progress": f"{done} MB"}),
+        "`progress` is '",
+        "Both are numbers",
+    ),
+    (
+        "report",
+        copies(told, method="notifications/message"),
+        "A notification 'notifications/message' was sent",
+        "Its name is",
+    ),
+    ("report", copies_all_then_reports, "was reported after", "Copy one file"),
+    ("report", copies_for_ever, "was not at its end when the client gave up", "which loop goes on"),
+    ("report", copies_in_silence, "no notification says so", "Report after each file"),
+    ("report", copies_and_says_nothing, "returned 'None'", "files'"),
+    ("report", lambda context, sizes: sizes["first"], "raised TypeError", "Put it into a server"),
+]
+
+
+ALL: Final = [*FAULTY, *TOKENS, *BARS, *REPORTS]
+RIGHT: Final = [row for row in ALL if len(row) == 2]
+WRONG: Final = [row for row in ALL if len(row) == 4]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The learner's folder `exercises`, in which a kernel runs."""
-    found = tmp_path / "workbook" / "exercises"
-    for name in (f"{LESSON}.ipynb", f"solutions/{LESSON}.ipynb"):
-        (found / name).parent.mkdir(parents=True, exist_ok=True)
-        (found / name).write_text("{}")
-    (found.parent / "notebooks").mkdir()
-    monkeypatch.chdir(found)
-    monkeypatch.delenv(SWITCH)
-    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
-    monkeypatch.setitem(sys.modules, "IPython", kernel)
-    return found
+def set_of() -> Callable[..., ExerciseSet]:
+    return exercises.progress
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / FILE).read_bytes())["exercises"]
-
-
-def test_verdicts_are_kept_and_shown_on_the_next_day(folder: Path) -> None:
-    ex = exercises.messages()
-    ex.classify.check(RIGHT["answers"])
-    ex.repair.check(None)
-    assert kept(folder) == {LESSON: {"classify": "passed", "repair": "not yet"}}
-    text = repr(progress())
-    assert text.startswith("Your exercises: 1 of ")
-    assert "01 Messages" in text
-    assert "1 of 3  ✓✗○\n" in text
-    assert text == repr(progress())
-    assert "✓✗○" in progress()._repr_html_()
-
-
-@pytest.mark.parametrize("elsewhere", ["../notebooks", "solutions", ".."])
-def test_the_overview_is_found_from_the_workbooks_other_folders(
-    folder: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch
+def test_each_exercise_has_another_right_answer_and_three_wrong_ones(
+    set_of: Callable[..., ExerciseSet],
 ) -> None:
-    exercises.messages().classify.check(RIGHT["answers"])
-    monkeypatch.chdir(folder / elsewhere)
-    assert repr(progress()).startswith("Your exercises: 1 of ")
+    for exercise in set_of().exercises:
+        assert sum(name == exercise.task.name for name, _ in RIGHT) >= 1, exercise
+        assert sum(name == exercise.task.name for name, *_ in WRONG) >= 3, exercise
 
 
-def test_what_passed_once_has_passed(folder: Path) -> None:
-    exercises.messages().classify.check(RIGHT["answers"])
-    before = os.stat(folder / FILE).st_mtime_ns, (folder / FILE).read_bytes()
-    again = exercises.messages()
-    again.classify.check(None)
-    again.classify.check(...)
-    again.classify.check(RIGHT["answers"])
-    assert (os.stat(folder / FILE).st_mtime_ns, (folder / FILE).read_bytes()) == before
+@pytest.mark.parametrize(("name", "answer"), RIGHT, ids=[f"{name}-{n}" for n, (name, _) in enumerate(RIGHT)])
+def test_what_is_right_passes(set_of: Callable[..., ExerciseSet], name: str, answer: Any) -> None:
+    verdict = getattr(set_of(), name).check(answer)
+    assert verdict.outcome is Outcome.PASSED, verdict
 
 
-def test_half_of_a_surrogate_pair_in_the_file_is_no_reason_to_fail(folder: Path) -> None:
-    told = {"of another version": {"\ud800": "passed"}}
-    (folder / FILE).write_text(json.dumps({"format": 1, "exercises": told}))
-    assert exercises.messages().classify.check(RIGHT["answers"]).passed
-    assert kept(folder) == {LESSON: {"classify": "passed"}, **told}
-    (folder / FILE).read_bytes().decode()
+@pytest.mark.parametrize(
+    ("name", "answer", "seen", "why"), WRONG, ids=[f"{name}-{n}" for n, (name, *_) in enumerate(WRONG)]
+)
+def test_what_is_wrong_fails_for_its_reason(
+    set_of: Callable[..., ExerciseSet], name: str, answer: Any, seen: str, why: str
+) -> None:
+    verdict = getattr(set_of(), name).check(answer)
+    assert verdict.outcome is Outcome.NOT_YET, verdict
+    assert seen in verdict.seen
+    assert why in f"{verdict.rule.text if verdict.rule else ''} {verdict.look}"
 
 
-def test_nothing_is_written_when_there_is_nothing_to_write(folder: Path) -> None:
-    ex = exercises.messages()
-    ex.classify.check(...)
-    ex.classify.hint()
-    ex.classify.solution()
-    ex.classify.grade(RIGHT["answers"])
-    ex.reset()
-    repr(progress())
-    assert not (folder / FILE).exists()
-
-
-def test_the_file_can_be_read_by_people_and_leaves_nothing_beside_it(folder: Path) -> None:
-    exercises.messages().classify.check(RIGHT["answers"])
-    assert (folder / FILE).read_text() == (
-        '{\n "about": "What the checks of your exercises said. Delete this file to begin again.",\n'
-        ' "format": 1,\n "exercises": {\n  "01_messages": {\n   "classify": "passed"\n  }\n }\n}\n'
-    )
-    assert sorted(os.listdir(folder)) == [f"{LESSON}.ipynb", FILE, "solutions"]
-
-
-DAMAGED = {
-    "not JSON": "{",
-    "deep": "[" * 100_000,
-    "not an object": "[]",
-    "another format": '{"format": 2, "exercises": {}}',
-    "no exercises": '{"format": 1}',
-    "not rows": '{"format": 1, "exercises": {"01_messages": []}}',
-    "not texts": '{"format": 1, "exercises": {"01_messages": {"classify": 1}}}',
-    "not UTF-8": "\udcff",
-    "empty": "",
+RULES: Final = {
+    "does not rise": "progress-rises",
+    "unknown token": "progress-names-a-token",
+    "too late": "progress-stops-at-completion",
+    "shared token": "progress-token-is-unique",
 }
 
 
-@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_file_is_told_and_never_destroyed(folder: Path, content: str) -> None:
-    data = content.encode("utf-8", "surrogateescape")
-    (folder / FILE).write_bytes(data)
-    verdict = exercises.messages().classify.check(RIGHT["answers"])
-    assert verdict.passed
-    assert (folder / FILE).read_bytes() == data
-    text = " ".join(repr(progress()).split())
-    assert "`progress.json` is damaged: " in text
-    assert "It stays as it is, and nothing is kept. Repair it, or delete it to begin again." in text
-
-
-def test_what_another_version_knows_is_kept(folder: Path) -> None:
-    strange = {"99_later": {"new": "passed"}, LESSON: {"gone": "passed", "repair": "a new word"}}
-    (folder / FILE).write_text(json.dumps({"format": 1, "exercises": strange}))
-    exercises.messages().classify.check(RIGHT["answers"])
-    assert kept(folder) == {**strange, LESSON: {**strange[LESSON], "classify": "passed"}}
-    assert read(folder).outcome(LESSON, "repair") is Outcome.NOT_ATTEMPTED
-
-
-def test_a_folder_that_cannot_be_written_fails_no_check(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*arguments: Any) -> None:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    assert exercises.messages().classify.check(RIGHT["answers"]).passed
-    assert sorted(os.listdir(folder)) == [f"{LESSON}.ipynb", "solutions"]
-
-
-def test_nothing_is_kept_outside_of_a_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    exercises.messages().classify.check(RIGHT["answers"])
-    monkeypatch.delitem(sys.modules, "IPython")
-    exercises.messages().classify.check(RIGHT["answers"])
-    assert not (folder / FILE).exists()
-
-
-def test_nothing_is_kept_or_shown_where_it_is_switched_off(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exercises.messages().classify.check(RIGHT["answers"])
-    monkeypatch.setenv(SWITCH, "off")
-    exercises.messages().repair.check(None)
-    assert kept(folder) == {LESSON: {"classify": "passed"}}
-    assert repr(progress()).startswith("Your exercises: 0 of ")
-    assert "What they say is kept in `exercises/progress.json`." in repr(progress())
-
-
-@pytest.mark.parametrize("elsewhere", ["solutions", "..", "../notebooks"])
-def test_nothing_is_kept_in_other_folders(
-    folder: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder / elsewhere)
-    exercises.messages().classify.check(RIGHT["answers"])
-    assert not list(folder.parent.rglob(FILE))
-
-
-def test_a_kernel_keeps_what_a_learner_did(project: Path, tmp_path: Path) -> None:
-    """With a real kernel, as a learner's notebook is run, and once more as `mcpsim notebooks` runs it."""
-    import nbclient
-    import nbformat
-
-    workbook = tmp_path / "exercises"
-    for name in (f"{LESSON}.ipynb", f"solutions/{LESSON}.ipynb"):
-        (workbook / name).parent.mkdir(exist_ok=True)
-        shutil.copy(project / "exercises" / name, workbook / name)
-    for switch, expected in (("off", False), ("", True)):
-        notebook = nbformat.read(workbook / "solutions" / f"{LESSON}.ipynb", as_version=4)
-        client = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(workbook)}})
-        client.execute(env=os.environ | {SWITCH: switch})
-        assert (workbook / FILE).exists() is expected
-    assert set(kept(workbook)[LESSON].values()) == {"passed"}
+@pytest.mark.parametrize("letter", TRACES)
+def test_the_audit_finds_in_a_trace_what_the_exercise_says(letter: str) -> None:
+    trace = TRACES[letter]
+    found = {finding.rule for finding in trace.recording.audit().findings}
+    assert found == ({RULES[trace.fault]} if trace.fault in RULES else set())
