@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -41,6 +44,19 @@ def region(page: Page, name: str) -> Locator:
     found = page.get_by_role("region", name=re.compile(name)).first
     expect(found).to_be_visible(timeout=WAIT_MS)
     return found
+
+
+def wait_for_kernel(page: Page, url: str) -> None:
+    """Before the page is connected to its kernel, what is run is lost, and it says idle nevertheless."""
+    deadline = time.monotonic() + WAIT_MS / 1000
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            kernels = json.load(answer)
+        if any(kernel["connections"] and kernel["execution_state"] == "idle" for kernel in kernels):
+            break
+        page.wait_for_timeout(200)
+    idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+    expect(idle).to_be_visible(timeout=WAIT_MS)
 
 
 def use_all(page: Page) -> None:
@@ -95,6 +111,7 @@ def test_notebook_7(page: Page, tmp_path: Path) -> None:
         page.goto(f"http://127.0.0.1:{port}/notebooks/{NAME}?token={token}")
         cells = page.locator(".jp-Notebook .jp-Cell")
         expect(cells).to_have_count(len(CELLS), timeout=WAIT_MS)
+        wait_for_kernel(page, f"http://127.0.0.1:{port}/api/kernels?token={token}")
         press_run_all(page)
         use_all(page)
         expect(cells).to_have_count(len(CELLS))
