@@ -55,13 +55,14 @@ def _ask_sdk(make: Maker, plan: Plan, name: str | None) -> Ruling:
     try:
         with _served(make) as (portal, url):
             server = make()
+            has = _what(server)
             for era in _eras(server):
                 ways.append(f"{era} over HTTP")
-                seen = portal.call(visit, url, era, plan)
+                seen = portal.call(visit, url, era, plan, has)
                 if name is not None:
                     ways.append(f"{era} over stdio")
                     command = [sys.executable, "-m", "mcpsim", "serve", name, "--stdio"]
-                    seen = portal.call(visit, command, era, plan)
+                    seen = portal.call(visit, command, era, plan, has)
     except NotHere as error:
         return Ruling(SDK, Outcome.NOT_THERE, str(error))
     except Exception as error:
@@ -81,7 +82,7 @@ def _ask_suite(make: Maker, folder: str | None) -> Ruling:
     try:
         with _served(make) as (_, url):
             server = make()
-            has = {"tools": bool(server.tools), "resources": bool(server.resources)}
+            has = _what(server)
             played = [one for era in _eras(server) for one in suite.play(url, era, has)]
     except NotHere as error:
         return Ruling(SUITE, Outcome.NOT_THERE, str(error))
@@ -114,6 +115,10 @@ def _served(make: Maker) -> Generator[tuple[BlockingPortal, str]]:
             yield portal, url
         finally:
             serving.__exit__(None, None, None)
+
+
+def _what(server: Server) -> dict[str, bool]:
+    return {"tools": bool(server.tools), "resources": bool(server.resources)}
 
 
 def _eras(server: Server) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
@@ -19,13 +19,14 @@ class Wrong(Exception):
     """What the visitor did not like."""
 
 
-async def visit(where: str | Sequence[str], era: str, plan: Plan) -> str:
+async def visit(where: str | Sequence[str], era: str, plan: Plan, has: Mapping[str, bool]) -> str:
     """Read all lists and resources, and call every tool.
 
     Args:
         where: the server's URL, or the command that starts it.
         era: "modern" or "legacy".
         plan: what the tools are called with, and what is answered.
+        has: whether the server has "tools", and "resources". A modern client need not ask for that.
 
     Returns:
         What was seen, in a sentence.
@@ -59,16 +60,15 @@ async def visit(where: str | Sequence[str], era: str, plan: Plan) -> str:
             sampling_callback=write,
             list_roots_callback=offer_roots,
         ) as client:
-            return await _look(client, plan)
+            return await _look(client, plan, has)
 
 
-async def _look(client: Client, plan: Plan) -> str:
-    declared = client.server_capabilities
+async def _look(client: Client, plan: Plan, has: Mapping[str, bool]) -> str:
     tools: list[types.Tool] = []
     resources: list[types.Resource] = []
-    if declared.tools is not None:
+    if has["tools"]:
         tools = [tool for page in await _pages(client.list_tools) for tool in page.tools]
-    if declared.resources is not None:
+    if has["resources"]:
         resources = [one for page in await _pages(client.list_resources) for one in page.resources]
     for one in resources:
         await client.read_resource(one.uri)
