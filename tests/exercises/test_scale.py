@@ -564,6 +564,29 @@ def test_each_kind_of_trouble_takes_place(set_of: Callable[..., ExerciseSet]) ->
     assert "dies before it takes the call in" in verdict.seen
 
 
+class Rude(BaseException):
+    """Not even an Exception."""
+
+
+async def pay_rudely(client: Any, user: Any, bill: Any, most: Any) -> Any:
+    raise Rude("no")
+
+
+async def pay_without_an_end(client: Any, user: Any, bill: Any, most: Any) -> Any:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [(pay_rudely, "`pay_rudely` raised Rude: no"), (pay_without_an_end, "an endless loop")],
+)
+def test_what_goes_wrong_for_many_clients_is_told_as_one_thing(answer: Any, seen: str) -> None:
+    verdict = exercises.scale(patience_s=0.4).pay.check(answer)
+    assert verdict.outcome is Outcome.NOT_YET
+    assert seen in verdict.seen
+
+
 def test_the_store_keeps_copies() -> None:
     store, items = Store(), ["tea"]
     store.put("basket", items)

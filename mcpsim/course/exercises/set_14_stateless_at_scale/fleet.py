@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import anyio
 
@@ -69,7 +69,7 @@ class Fleet(Learner):
             with anyio.move_on_after(MAX_VIRTUAL_S):
                 async with anyio.create_task_group() as tasks:
                     for lane, client in zip(clients, attached, strict=True):
-                        tasks.start_soon(guarded, lane, client)
+                        tasks.start_soon(guarded, lane, client, name=f"the story of {lane}")
                 return True
             return False
 
@@ -111,5 +111,12 @@ _PLAY_IT: Final = "Play the story yourself with `simulate` and look at the messa
 
 
 def _raised(written: object, error: BaseException, recording: Recording) -> NotYet:
-    seen = f"{name_of(written)} raised {describe_error(error, written)}."
+    seen = f"{name_of(written)} raised {describe_error(_first(error), written)}."
     return NotYet(seen, look="Which errors may come out of a call? Catch those.", recording=recording)
+
+
+def _first(error: BaseException) -> BaseException:
+    """Of what several clients met at the same time, what the first one met."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
