@@ -516,7 +516,7 @@ def _fate(frame: Frame) -> str:
 def names_of(left: Recording, right: Recording) -> tuple[str, str]:
     """What to call two recordings: by what tells them apart."""
     for key in ("era", "transport", "server_era"):
-        told = [_word(one.header.get(key)) for one in (left, right)]
+        told = [one_line(_word(one.header.get(key)), 60) for one in (left, right)]
         if told[0] and told[1] and told[0] != told[1]:
             return told[0], told[1]
     faulty = [bool(one.header.get("faults")) for one in (left, right)]

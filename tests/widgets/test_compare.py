@@ -245,3 +245,11 @@ def test_anything_else_is_refused() -> None:
     given: Any = 3
     with pytest.raises(TypeError, match="two runs or recordings, not 3"):
         Comparison(given, played("first-call"))
+
+
+def test_a_name_out_of_a_header_is_short_and_can_be_sent() -> None:
+    left = Recording({"transport": "\ud800\u202e" + "x" * 10_000}, ())
+    name, other = names_of(left, Recording({"transport": "stdio"}, ()))
+    assert name.startswith("‹U+D800›‹U+202E›x")
+    assert len(name) < 100
+    assert other == "stdio"
