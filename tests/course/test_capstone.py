@@ -255,9 +255,12 @@ def print_shop(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """The server of the lesson, in a file of its own, as the lesson says; gives the code that judges it."""
     cells = json.loads((project / LESSON).read_text(encoding="utf-8"))["cells"]
     sources = {cell["id"]: "".join(cell["source"]) for cell in cells}
-    pieces = [text for name, text in sources.items() if name.startswith("server-")]
-    code = [text for text in pieces if "shop" in text or "press" in text.lower() or "form =" in text]
-    (tmp_path / "print_shop.py").write_text("\n\n".join(code[:-1]) + "\n", encoding="utf-8")
+    pieces = [
+        sources[cell["id"]]
+        for cell in cells
+        if cell["cell_type"] == "code" and cell["id"].startswith("server-")
+    ]
+    (tmp_path / "print_shop.py").write_text("\n\n".join(pieces) + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     fence = re.search(r"```python\n(.*?)```", sources["strangers"], re.DOTALL)
