@@ -19,6 +19,7 @@ from pydantic_core import from_json, to_json
 
 from mcpsim.audit.model import Connection
 from mcpsim.audit.once import once
+from mcpsim.utilities.jsonschema_import import import_jsonschema
 
 MAX_PARTS: Final = 5_000
 MAX_DEPTH: Final = 50
@@ -224,7 +225,8 @@ class _Bounded:
 
     @cached_property
     def _validator(self) -> Any:
-        # Late: beside JupyterLab, jsonschema takes more than a second to import.
+        # Late: most traces never need it.
+        import_jsonschema()
         import jsonschema.validators
         from referencing import Registry
 
@@ -365,6 +367,7 @@ def references_outside(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _fault(schema: Mapping[str, Any]) -> str | None:
+    import_jsonschema()
     import jsonschema
     import jsonschema.exceptions
 
@@ -381,6 +384,7 @@ def _fault(schema: Mapping[str, Any]) -> str | None:
 
 
 def _dialect_of(schema: Mapping[str, Any]) -> Any:
+    import_jsonschema()
     import jsonschema.validators
 
     if "$schema" not in schema:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
 
 import anyio
 
 from mcpsim.client.caller import Caller
+from mcpsim.client.wire import SessionEnded
 from mcpsim.eras import legacy, modern
 from mcpsim.eras.negotiation import Verdict, common_modern_version, read_probe, supported_versions
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS, ClientEra
 from mcpsim.errors import McpSimError, NegotiationFailed, ProtocolError, RequestTimeout, UnexpectedResponse
 from mcpsim.messages import meta_of
+
+T = TypeVar("T")
 
 
 class Opener(Caller):
@@ -59,6 +62,7 @@ class Opener(Caller):
         self._answered_as_modern = False
         self.server_is_modern = False
         self._renewing = anyio.Lock()
+        self._session_lost = False
 
     async def connect(self) -> None:
         """Do what comes before the first request: the handshake (legacy), a probe (auto), nothing (modern).
@@ -201,7 +205,30 @@ class Opener(Caller):
             if not self._attached_wire().session_id:
                 self._scribe.note("The session is gone. A new one is begun.")
                 self._phase = legacy.Phase.NEW
+                self._session_lost = True
                 await self._handshake(self.version)
+            self._session_lost = False
+
+    async def _in_session(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Send, and send once more in a new session where the server does not know the old one any more.
+
+        Where the new one is lost at once as well, the next call begins with a handshake: without a session
+        nothing else may be sent.
+
+        Raises:
+            SessionEnded: the new session was lost, too.
+        """
+        if self._session_lost:
+            await self._renew()
+        try:
+            return await send()
+        except SessionEnded:
+            await self._renew()
+        try:
+            return await send()
+        except SessionEnded:
+            self._session_lost = True
+            raise
 
     def _remember(self) -> None:
         self._scribe.state(self._memory())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import mcp_types
@@ -10,7 +11,7 @@ from mcp_types.methods import parse_server_result
 from pydantic import ValidationError
 
 from mcpsim.client.opening import Opener
-from mcpsim.client.wire import OnProgress, SessionEnded
+from mcpsim.client.wire import OnProgress
 from mcpsim.eras import legacy, modern
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
@@ -66,11 +67,9 @@ class Requester(Opener):
         Raises:
             ProtocolError, RequestTimeout, ConnectionClosed, UnexpectedResponse: as for `Client.call_tool`.
         """
-        try:
-            return await self._call(method, params, on_progress, timeout_s, meta, headers, reset_on_progress)
-        except SessionEnded:
-            await self._renew()
-            return await self._call(method, params, on_progress, timeout_s, meta, headers, reset_on_progress)
+        return await self._in_session(
+            partial(self._call, method, params, on_progress, timeout_s, meta, headers, reset_on_progress)
+        )
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification.
@@ -79,11 +78,7 @@ class Requester(Opener):
             ConnectionClosed: nobody reads any more.
             UnexpectedResponse, RequestTimeout: the server did not take it in (HTTP).
         """
-        try:
-            await self._notify(method, params)
-        except SessionEnded:
-            await self._renew()
-            await self._notify(method, params)
+        await self._in_session(partial(self._notify, method, params))
 
     async def _ask(
         self,

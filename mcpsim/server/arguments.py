@@ -19,6 +19,7 @@ from mcpsim.messages import write_json
 from mcpsim.server.context import Context
 from mcpsim.server.faults import shortened
 from mcpsim.server.handlers import CONTEXT_PARAMETER, hints_of
+from mcpsim.utilities.jsonschema_import import import_jsonschema
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -113,8 +114,8 @@ class HintedArguments:
 
 
 def _validator_of(whose: str, schema: Any) -> Validator:
-    # Imported late: beside JupyterLab, jsonschema brings parsers along that take more than a second to
-    # import, and most servers never need it.
+    # Late: most servers never need it.
+    import_jsonschema()
     from mcpsim.server.schemas import validator_of
 
     return validator_of(whose, schema)

@@ -16,6 +16,7 @@ from mcpsim.errors import RegistrationError, ToolError
 from mcpsim.server.arguments import without_titles
 from mcpsim.server.handlers import hints_of
 from mcpsim.server.results import plain_value
+from mcpsim.utilities.jsonschema_import import import_jsonschema
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -34,7 +35,8 @@ class Output:
     """
 
     def __init__(self, whose: str, schema: Any, adapter: TypeAdapter[Any] | None = None) -> None:
-        # Imported late: beside JupyterLab, jsonschema takes more than a second to import.
+        # Late: not every server needs it.
+        import_jsonschema()
         from mcpsim.server.schemas import validator_of
 
         self._validator: Validator = validator_of(whose, schema)

@@ -429,3 +429,22 @@ def test_connection_closed_is_what_a_client_can_wait_for() -> None:
         "The connection is gone: the connection was cut. "
         "The connection to server was refused: nobody listens there."
     )
+
+
+def test_a_session_that_is_lost_twice_in_a_row_is_begun_anew_before_the_next_call() -> None:
+    async def story(client: Client) -> list[str]:
+        found: list[str] = []
+        for _ in range(3):
+            await anyio.sleep(1)
+            found.append(await outcome(client.request("tools/list")))
+        return found
+
+    dies = [
+        Crash(at_ms=500, restart_after_ms=100),
+        Crash("notifications/initialized", nth=2, after_ms=5, restart_after_ms=10),
+    ]
+    run = play(story, transport=StreamableHttp(latency_ms=20), era="legacy", faults=dies)
+    assert run.value == ["SessionEnded", "result", "result"]
+    sent = [frame.parsed.method for frame in run.recording.frames if hasattr(frame.parsed, "method")]
+    assert sent.count("initialize") == 3
+    assert sent[-4:] == ["initialize", "notifications/initialized", "tools/list", "tools/list"]

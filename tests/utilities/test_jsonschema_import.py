@@ -1,0 +1,46 @@
+"""jsonschema is imported without the grammar that it hardly ever needs, and checks as ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+CODE = """
+import sys
+from mcpsim.utilities.jsonschema_import import SLOW, import_jsonschema
+
+import_jsonschema()
+import jsonschema
+print(SLOW in sys.modules)
+checker = jsonschema.FormatChecker()
+iri = jsonschema.Draft202012Validator({"format": "iri"}, format_checker=checker)
+print([iri.is_valid(text) for text in sys.argv[1:]])
+print(SLOW in sys.modules, sys.modules[SLOW].__spec__ is not None)
+import_jsonschema()
+"""
+
+
+def said(code: str, *words: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, encoding="utf-8", timeout=120, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_the_grammar_is_imported_when_a_format_needs_it() -> None:
+    assert said(CODE, "https://example.org/café", "no address") == ["False", "[True, False]", "True True"]
+
+
+def test_a_call_with_wrong_arguments_does_not_import_the_grammar() -> None:
+    code = """
+import sys
+from mcpsim import simulate
+from mcpsim.course import help_desk
+
+async def story(client):
+    return (await client.call_tool("add_hours", {"first": "two", "second": 3})).is_error
+
+run = simulate(story, server=help_desk())
+print(run.value, run.audit().broken, "jsonschema" in sys.modules, "rfc3987_syntax" in sys.modules)
+"""
+    assert said(code) == ["True () True False"]
