@@ -24,6 +24,8 @@ TOP: Final = 34
 ROW: Final = 40
 LABEL: Final = 27
 LOST: Final = 18
+#: Two messages that arrive at the same time do not end in one point.
+APART: Final = 14
 BOTTOM: Final = 30
 LONG_WAIT_US: Final = 1_000_000
 LONG_WAIT_HEIGHT: Final = 46
@@ -104,6 +106,8 @@ def lay_out(
     times: list[int] = []
     waits: list[Wait] = []
     y, last_us, last_step = float(TOP), 0, float(TOP - ROW)
+    # Where the last message arrived.
+    arrival = float(TOP - ROW)
     for index, event in enumerate(recording.events[:until]):
         if event.kind == events.STATE:
             continue
@@ -114,10 +118,13 @@ def lay_out(
             height, text = _to_scale(passed, scale) if scale else _even(passed)
             y += height
             if text:
-                waits.append(Wait(round(before + height * 0.6), text, round(before), round(y)))
+                waits.append(
+                    Wait(round(before + height * (0.4 if scale else 0.6)), text, round(before), round(y))
+                )
         if index in at_steps:
             # Its label stands above it, and must be clear of what arrived before.
-            least = last_step + ROW if scale else max(y + LABEL if found else y, last_step + ROW)
+            above = arrival if scale else y
+            least = max(above + LABEL if found else y, last_step + ROW)
             if scale and least > y:
                 waits.append(Wait(round(y), "", round(before), round(least)))
             y = max(y, least)
@@ -126,6 +133,11 @@ def lay_out(
             if scale and last_step + LOST > y:
                 waits.append(Wait(round(y), "", round(before), round(last_step + LOST)))
             y = max(y, last_step + LOST)
+        elif event.kind == events.DELIVERED:
+            least = arrival + APART
+            if scale and least > y:
+                waits.append(Wait(round(y), "", round(before), round(least)))
+            arrival = y = max(y, least)
         found[index] = round(y)
         times.append(last_us)
     height = round(y) + BOTTOM

@@ -115,6 +115,15 @@ def test_a_branch_by_mouse(show: Open) -> None:
     for row in rows(shown).all()[2:]:
         expect(row.locator(".mcpsim-pairs-later")).to_contain_text("250 ms later")
     expect(shown.page.get_by_role("group", name="Controls")).to_be_hidden()
+    # What acts on the first run, which is behind, says so and does nothing.
+    for name in ("Table", "Find", "Predict", "Hide next"):
+        expect(shown.button(name)).to_have_attribute("aria-disabled", "true")
+        expect(shown.button(name)).to_have_attribute("title", re.compile("go back to it first"))
+    shown.button("Table").click(force=True)
+    expect(shown.page.locator(".mcpsim-said").get_by_role("status")).to_contain_text("behind the branch")
+    shown.press("h", "t", "q")
+    for name in ("Table", "Predict", "Hide next"):
+        expect(shown.button(name)).to_have_attribute("aria-pressed", "false")
     shown.button("Another change here").click()
     shown.page.get_by_label("Lose the next message").check()
     shown.button("Play again with this change").click()

@@ -303,7 +303,7 @@ def test_filter_by_kind_and_by_lane(play, made):
     button(page, "Find").click()
     page.get_by_role("checkbox", name="result").uncheck()
     assert shown(page) == [1, 2, 5, 6]
-    expect(page.get_by_text("4 of 8 steps shown")).to_be_visible()
+    expect(page.get_by_text("4 of 8 steps shown", exact=True)).to_be_visible()
     page.get_by_role("checkbox", name="server").focus()
     page.keyboard.press("Space")
     assert shown(page) == [1, 5]
@@ -325,6 +325,11 @@ def test_filter_by_kind_and_by_lane(play, made):
     button(page, "Show all").click()
     assert shown(page) == [1, 2, 3, 4, 5, 6, 7, 8]
     expect(page.get_by_role("checkbox", name="result")).to_be_checked()
+    # It can do nothing now, and keeps the focus: otherwise no key would do anything.
+    expect(button(page, "Show all")).to_be_focused()
+    expect(button(page, "Show all")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("checkbox", name="request").uncheck()
+    expect(page.get_by_text("steps shown, and step 5, where you are")).to_be_visible()
 
 
 def test_rows_that_are_left_close_up(play, made):

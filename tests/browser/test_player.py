@@ -448,10 +448,10 @@ def test_a_recording_with_odd_details(play, made):
 def test_keys_stay_within_the_player(play, made):
     page = play(made.legacy_handshake())
     page.evaluate("window.heard = []; document.addEventListener('keydown', e => window.heard.push(e.key))")
-    for key in ("ArrowRight", "b", "Home", "h", "3", "Enter", "?"):
+    for key in ("ArrowRight", "x", "b", "Home", "h", "3", "Enter", "?"):
         page.keyboard.press(key)
     # A key that means nothing here goes on. JupyterLab leaves it alone where the focused element says so.
-    assert page.evaluate("window.heard") == ["b"]
+    assert page.evaluate("window.heard") == ["x"]
     focusable = "button, input, select, a, [tabindex], [role=option]"
     root = page.locator(".mcpsim-player")
     assert root.locator(focusable).count() > 30
@@ -648,8 +648,49 @@ def test_what_belongs_together_is_marked_by_a_shape(play, made):
     expect(kin).to_have_count(7)
     expect(kin.first).to_have_attribute("aria-description", "belongs to step 8")
     shape = "node => getComputedStyle(node, '::before').borderLeftWidth"
-    assert kin.first.evaluate(shape) == "2px"
-    assert page.locator(".mcpsim-row.current").evaluate(shape) != "2px"
+    assert kin.first.evaluate(shape) == "3px"
+    assert page.locator(".mcpsim-row.current").evaluate(shape) != "3px"
+    page.keyboard.press("?")
+    expect(page.get_by_text("A dot before the number of a step")).to_be_visible()
+
+
+def test_a_key_that_does_nothing_says_so_until_the_next_one(play, made):
+    page = play(made.modern_progress(), cursor=1)
+    line = page.locator(".mcpsim-said").get_by_role("status")
+    for key, text in (
+        ("c", "nothing to fold"),
+        ("C", "nothing to fold"),
+        ("f", "found nothing"),
+        ("b", "in a notebook"),
+    ):
+        page.keyboard.press(key)
+        expect(line).to_contain_text(text)
+        page.keyboard.press("ArrowRight")
+        expect(line).to_be_empty()
+    page.keyboard.press("9")
+    page.keyboard.press("9")
+    page.keyboard.press("Enter")
+    expect(line).to_contain_text("There is no step 99")
+    button(page, "First").click()
+    expect(line).to_be_empty()
+
+
+def test_on_the_projector_nothing_moves_the_message(play, made):
+    page = play(made.modern_progress(), cursor=1)
+    page.keyboard.press("p")
+    page.keyboard.press("c")
+    expect(page.locator(".mcpsim-said").get_by_role("status")).to_contain_text("nothing to fold")
+    assert page.locator(".mcpsim-said").bounding_box()["height"] <= 1
+
+
+def test_the_focus_goes_along_while_it_plays(play, made):
+    page = play(made.modern_progress(), cursor=1)
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    expect(page.locator(".mcpsim-where")).to_contain_text("Step 2 of 6")
+    expect(current(page)).to_be_focused()
 
 
 def test_where_what_comes_is_hidden_the_number_of_rounds_is_too(play, made):

@@ -61,6 +61,10 @@ def test_by_key(play) -> None:
     page.keyboard.press("Escape")
     expect(panel(page)).to_be_hidden()
     expect(page.locator(".mcpsim-player")).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press("q")
+    expect(panel(page)).to_contain_text("Score: 0 of 0")
+    expect(choices(page).first).to_be_visible()
 
 
 def test_by_mouse_and_what_is_wrong_is_explained(play) -> None:

@@ -236,6 +236,38 @@ def test_a_message_that_takes_no_time_is_level(made):
     assert len(set(lay_out(pen.done("x")).y.values())) == 1
 
 
+@pytest.mark.parametrize("to_scale", [False, True])
+def test_two_that_leave_and_arrive_together_end_apart_and_in_order(made, to_scale):
+    pen = made.Pen()
+    pen.send("client", "server", b"{}")
+    pen.wait(400)
+    frames = [pen.send("server", "client", b"{}", arrives=False) for _ in range(2)]
+    pen.wait(20)
+    for frame in frames:
+        pen.arrive(frame, "client", "server")
+    recording = pen.done("x")
+    found = lay_out(recording, to_scale=to_scale)
+    sent = [found.y[i] for i, event in enumerate(recording.events) if event.kind == events.SENT][1:]
+    ends = [found.y[i] for i, event in enumerate(recording.events) if event.kind == events.DELIVERED][1:]
+    assert sent[1] > sent[0]
+    assert ends[1] - ends[0] >= layout.APART
+    assert ends[0] >= sent[0]
+
+
+def test_to_scale_a_label_is_clear_of_what_arrived_and_of_what_is_not_to_scale(recording):
+    found = lay_out(recording, to_scale=True)
+    frames = {frame.index for frame in recording.frames}
+    arrived = 0
+    for index, event in enumerate(recording.events):
+        if index in frames and arrived:
+            assert found.y[index] - arrived >= layout.LABEL
+        if event.kind == events.DELIVERED:
+            arrived = found.y[index]
+    for wait in found.waits:
+        if wait.text:
+            assert wait.bottom - wait.y > layout.LABEL
+
+
 def test_a_long_wait_is_named_and_takes_little_room(made):
     found = lay_out(made.dropped())
     assert [wait.text for wait in found.waits] == ["5 min pass"]

@@ -37,8 +37,29 @@ class Branch {
 
   menu() {
     if (!this.view.model.get("kernel") || !this.refused) return [];
-    const menu = this.view.features.find((one) => one.say);
-    return [["Branch from here", () => menu && menu.say(`This cannot be played again with a change. ${this.refused}`)]];
+    return [["Branch from here", () => this.view.say(this.unoffered)]];
+  }
+
+  get unoffered() {
+    if (!this.view.model.get("kernel")) return "A branch plays the story again, and Python does that: in a notebook.";
+    return `This cannot be played again with a change. ${this.refused}`;
+  }
+
+  // The first run is behind the branch: what acts on it would act on what nobody sees.
+  hold() {
+    this.view.behind = this.state === "shown" ? "This is about the first run, which is behind the branch: go back to it first (Esc)." : "";
+    for (const button of this.view.root.querySelectorAll(":scope > .mcpsim-header button")) {
+      if (button === this.button || button === this.view.helpButton || button.closest(".mcpsim-menu-box")) continue;
+      if (this.view.behind) {
+        button.dataset.title ??= button.title;
+        button.title = this.view.behind;
+        button.setAttribute("aria-disabled", "true");
+      } else if (button.dataset.title !== undefined) {
+        button.title = button.dataset.title;
+        delete button.dataset.title;
+        button.removeAttribute("aria-disabled");
+      }
+    }
   }
 
   bar() {
@@ -62,8 +83,9 @@ class Branch {
 
   onKey(event) {
     if (this.state === "shown" && this.pairs.onKey(event)) return true;
-    if (event.key !== "b" || !this.offered) return false;
-    this.toggle();
+    if (event.key !== "b") return false;
+    if (this.offered) this.toggle();
+    else this.view.say(this.unoffered);
     return true;
   }
 
@@ -155,6 +177,7 @@ class Branch {
 
   show() {
     this.view.root.classList.toggle("mcpsim-branching", this.state === "shown");
+    this.hold();
     if (this.button) this.button.setAttribute("aria-expanded", String(this.state !== "closed"));
     this.box.hidden = this.state === "closed";
     this.showBusy();

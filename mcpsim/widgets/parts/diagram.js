@@ -206,7 +206,6 @@ class Diagram {
   }
 
   drawWait(wait) {
-    const middle = (AXIS_WIDTH + this.inner) / 2;
     const at = (y) => this.heights.at(y);
     const group = svg("g", { class: "mcpsim-wait" });
     if (this.inScale) {
@@ -217,7 +216,8 @@ class Diagram {
       const y = at(wait.y);
       group.append(
         svg("line", { x1: AXIS_WIDTH, y1: y, x2: this.inner - 12, y2: y }),
-        svg("text", { x: middle, y: y + 4, "text-anchor": "middle" }, `⋮  ${wait.text}  ⋮`),
+        // At the axis: arrows under way and their labels stand between the lanes.
+        svg("text", { x: 8, y: y + 4 }, `⋮ ${wait.text}`),
       );
     }
     return group;

@@ -7,6 +7,8 @@ const EXPORTS = [
   ["markdown", "Export: transcript (Markdown)"],
   ["jsonl", "Export: recording (JSON Lines)"],
 ];
+// So many steps take a while to write.
+const EXPORT_MANY = 2_000;
 // How long nothing may come back before that is said.
 const EXPORT_PATIENCE_MS = 10_000;
 
@@ -45,9 +47,10 @@ class Export {
   ask(name) {
     this.count += 1;
     this.wanted = `${Math.random().toString(36).slice(2)}-${this.count}`;
-    this.view.say("Writing the file …");
+    const { last } = this.view;
+    this.view.say(last < EXPORT_MANY ? "Writing the file …" : `Writing the file: about ${last.toLocaleString("en")} steps, this takes a while …`);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.view.say("The kernel does not answer. Is it busy, or gone?"), EXPORT_PATIENCE_MS);
+    this.timer = setTimeout(() => this.view.say("The kernel does not answer. Is it busy, or gone?"), EXPORT_PATIENCE_MS + 10 * last);
     this.view.model.send({ export: name, n: this.wanted });
   }
 

@@ -38,7 +38,7 @@ class Find {
     };
     this.shown = html("span", { class: "mcpsim-find-count", role: "status" });
     this.all = html("button", { type: "button" }, "Show all");
-    this.all.addEventListener("click", () => this.showAll());
+    this.all.addEventListener("click", () => this.filters && this.showAll());
     const { steps, parties } = this.view.data;
     const kinds = new Set(steps.map((step) => step.kind));
     this.boxes = [];
@@ -147,6 +147,7 @@ class Find {
 
   moved() {
     this.tell();
+    this.tellShown();
   }
 
   classes(step) {
@@ -177,10 +178,19 @@ class Find {
     const steps = this.view.data.steps;
     const count = steps.filter((step) => !this.skips(step)).length;
     const filtered = count < steps.length;
-    const text = filtered ? `${count.toLocaleString("en")} of ${steps.length.toLocaleString("en")} steps shown` : "All steps are shown";
-    if (this.shown.textContent !== text) this.shown.textContent = text;
-    this.all.disabled = !filtered;
+    this.filters = filtered ? `${count.toLocaleString("en")} of ${steps.length.toLocaleString("en")} steps shown` : "";
+    this.tellShown();
+    // Not `disabled`: whoever has just pressed it would lose the focus, and with it all keys.
+    this.all.setAttribute("aria-disabled", String(!filtered));
     this.button.textContent = filtered ? "Find (filtered)" : "Find";
     this.button.setAttribute("aria-expanded", String(this.open));
+  }
+
+  // The step at hand is always there, whatever is filtered out.
+  tellShown() {
+    const step = this.view.data.steps[this.view.cursor - 1];
+    const beside = this.filters && step && this.skips(step) ? `, and step ${step.n}, where you are` : "";
+    const text = this.filters ? `${this.filters}${beside}` : "All steps are shown";
+    if (this.shown.textContent !== text) this.shown.textContent = text;
   }
 }

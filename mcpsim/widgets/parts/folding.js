@@ -4,6 +4,8 @@
 // folded; whoever goes straight to a folded step, or follows a finding or a search to it, opens it. Play tells
 // every step, and shows the row of one that is folded for as long as it is told.
 
+const NOTHING_FOLDS = "There is nothing to fold here: no rounds, no pages and no subscription.";
+
 class Folding {
   static KEYS = [
     ["c", "fold or unfold the rounds, pages or subscription of this step"],
@@ -85,9 +87,15 @@ class Folding {
 
   onKey(event) {
     if (event.key === "C") this.foldAll();
-    else if (event.key === "c") this.toggle(this.view.data.steps[this.view.cursor - 1]?.thread ?? -1);
+    else if (event.key === "c") this.foldHere();
     else return false;
     return true;
+  }
+
+  foldHere() {
+    const thread = this.view.data.steps[this.view.cursor - 1]?.thread ?? -1;
+    if (this.threads.has(thread)) this.toggle(thread);
+    else this.view.say(this.threads.size ? "This step belongs to nothing that can be folded." : NOTHING_FOLDS);
   }
 
   toggle(thread) {
@@ -102,6 +110,7 @@ class Folding {
   }
 
   foldAll() {
+    if (!this.threads.size) return this.view.say(NOTHING_FOLDS);
     const all = this.all;
     for (const thread of this.threads.keys()) {
       if (all) this.folded.delete(this.name(thread));

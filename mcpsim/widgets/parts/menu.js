@@ -53,13 +53,25 @@ class Menu {
     });
     this.said = html("div", { class: "mcpsim-said" }, this.line, close);
     this.said.classList.add("mcpsim-said-nothing");
+    if (!this.heard) this.listenForActions();
     return this.said;
   }
 
-  // Tell the user something, in text or nodes; nothing takes the line away.
+  // Tell the user something, in text or nodes; nothing takes the line away. It stays until the next action.
   say(...nodes) {
     this.line.replaceChildren(...nodes);
     this.said.classList.toggle("mcpsim-said-nothing", !nodes.length);
+  }
+
+  listenForActions() {
+    // Before the action is carried out: what that says is new. A click and not the press: nothing may move between.
+    this.heard = (event) => {
+      if (this.said.contains(event.target)) return;
+      const { key } = event;
+      if (key && (event.ctrlKey || event.metaKey || event.altKey || ["Tab", "Shift", "Control", "Alt", "Meta"].includes(key))) return;
+      if (this.line.childNodes.length) this.say();
+    };
+    for (const name of ["keydown", "click"]) this.view.root.addEventListener(name, this.heard, true);
   }
 
   items() {

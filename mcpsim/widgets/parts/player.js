@@ -63,6 +63,8 @@ class View {
     this.hiding = false;
     this.tabular = false;
     this.helping = false;
+    // Why the run cannot be handled now; "" where it can.
+    this.behind = "";
     this.root = html("div", { class: "mcpsim-ui mcpsim-player", role: "region", tabindex: "-1" });
     el.replaceChildren(this.root);
     this.diagram = new Diagram(this);
@@ -155,7 +157,9 @@ class View {
   // After the last finding comes the first one again.
   nextFinding() {
     const pinned = this.data.steps.filter((step) => step.pins);
-    if (!pinned.length) return;
+    if (!pinned.length) {
+      return this.say(isComing(this.data, "findings") ? "The findings are still on their way to this page." : "The audit has found nothing here.");
+    }
     this.go((pinned.find((step) => step.n > this.cursor) || pinned[0]).n);
   }
 
@@ -196,6 +200,7 @@ class View {
     if (typing) return event.stopPropagation();
     if (event.key === " " && target.matches("button, a, summary, input")) return;
     if (event.key.startsWith("Arrow") && target.matches("[role=tab], input[type=range]")) return;
+    if (this.behind && this.takesFromBehind(event)) return this.handled(event);
     if (this.features.some((one) => one.onKey && one.onKey(event))) return this.handled(event);
     const moves = {
       Home: () => this.go(0),
@@ -229,9 +234,30 @@ class View {
     this.handled(event);
   }
 
+  // While something is before the run, its keys are not those of the run.
+  takesFromBehind({ key }) {
+    if (!["/", "q", "s", "p", "c", "C", "f", "h", "t", "g", " ", "+", "=", "-"].includes(key) && !/^[0-9]$/.test(key)) return false;
+    this.say(this.behind);
+    return true;
+  }
+
+  refuseBehind(event) {
+    if (!this.behind || !event.target.closest("button[aria-disabled=true]")) return;
+    this.handled(event);
+    this.say(this.behind);
+  }
+
   handled(event) {
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  goTyped() {
+    const wanted = Number(this.number.value);
+    this.go(wanted);
+    if (wanted >= 0 && wanted <= this.last) return;
+    const last = this.last.toLocaleString("en");
+    this.say(`There is no step ${wanted.toLocaleString("en")}: the steps go from 1 to ${last}, and 0 is before the first.`);
   }
 
   askStep(first) {
@@ -274,7 +300,7 @@ class View {
     this.helpButton = html("button", { type: "button", "aria-expanded": String(this.helping), title: "Help (?)" }, "?");
     this.helpButton.setAttribute("aria-label", "Help: keys and shapes");
     this.helpButton.addEventListener("click", () => this.toggleHelp());
-    return html(
+    const header = html(
       "div",
       { class: "mcpsim-header" },
       html("strong", { class: "mcpsim-title", dir: "auto" }, data.title),
@@ -285,6 +311,8 @@ class View {
         ...[this.findingsButton, ...this.each("tools").flat(), this.hideButton, this.tableButton, this.helpButton].filter(Boolean),
       ),
     );
+    header.addEventListener("click", (event) => this.refuseBehind(event), true);
+    return header;
   }
 
   showFindings() {
@@ -321,10 +349,10 @@ class View {
     this.range = html("input", { type: "range", min: 0, max: this.last, step: 1, "aria-label": "Step" });
     this.range.addEventListener("input", () => this.go(this.range.value));
     this.number = html("input", { type: "number", min: 0, max: this.last, "aria-label": "Go to step" });
-    this.number.addEventListener("change", () => this.go(this.number.value));
+    this.number.addEventListener("change", () => this.goTyped());
     this.number.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      this.go(this.number.value);
+      this.goTyped();
       this.diagram.focusRow();
       this.handled(event);
     });
@@ -360,7 +388,8 @@ class View {
         "p",
         {},
         "Time runs downwards. An arrow leans because the message takes time; a cross is a message that got ",
-        "lost. Whoever stands on a dashed lane is no party of MCP: a user or a host, shown where a client asks it. ",
+        "lost. A dot before the number of a step: it belongs to the step at hand, to the same request, rounds, pages or ",
+        "subscription. Whoever stands on a dashed lane is no party of MCP: a user or a host, shown where a client asks it. ",
         "To scale, the same time has the same height; where the axis is broken, it is not so.",
       ),
     );
@@ -447,6 +476,8 @@ class View {
     this.diagram.scrollToCursor();
     this.diagram.draw();
     this.diagram.animate(step);
+    // The focus goes along: two rows that stand out would be two steps at hand.
+    if (this.model.get("playing") && this.diagram.list.contains(document.activeElement)) this.diagram.focusRow();
     if (this.tabular) this.table.mark();
     this.each("moved", step, cursor);
   }

@@ -96,6 +96,9 @@ class Predict {
     this.button.setAttribute("aria-pressed", String(this.on));
     this.told = null;
     if (this.on) {
+      // Each start begins anew: a score belongs to one time through.
+      this.answers.clear();
+      this.score = { right: 0, asked: 0 };
       this.wasHiding = view.hiding;
       if (view.model.get("playing")) view.play();
     }
@@ -144,7 +147,7 @@ class Predict {
         ? "You have predicted the next step."
         : isComing(this.view.data, "findings")
           ? "What there is to choose is still on its way to this page."
-          : "The next step is not asked about.";
+          : "The next step is not asked about. It is no message of MCP, or it repeats, or nothing else could come.";
       const button = html("button", { type: "button" }, "Show it");
       button.addEventListener("click", () => this.view.go(next));
       this.question.replaceChildren(html("p", {}, `${known} `, button, " ", score));

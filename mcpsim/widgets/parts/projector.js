@@ -34,7 +34,7 @@ class Projector {
   }
 
   menu() {
-    return [["Projector", () => this.toggle(), this.on]];
+    return this.view.behind ? [] : [["Projector", () => this.toggle(), this.on]];
   }
 
   onKey(event) {

@@ -8,7 +8,7 @@ class Scale {
   }
 
   menu() {
-    return [["Time to scale", () => this.toggle(), this.view.diagram.scaled]];
+    return this.view.behind ? [] : [["Time to scale", () => this.toggle(), this.view.diagram.scaled]];
   }
 
   onKey(event) {
