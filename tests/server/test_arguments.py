@@ -115,7 +115,11 @@ FITS = [
 ]
 
 
-@pytest.mark.parametrize(("hint", "given_value", "expected"), FITS, ids=str)
+@pytest.mark.parametrize(
+    ("hint", "given_value", "expected"),
+    FITS,
+    ids=lambda one: str(sorted(one)) if isinstance(one, set) else str(one),
+)
 def test_what_fits_reaches_the_handler_in_its_type(hint: Any, given_value: Any, expected: Any) -> None:
     tool = tool_for(hint)
     (value,) = tool.arguments.read({"value": given_value}).values()

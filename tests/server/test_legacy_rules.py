@@ -178,7 +178,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
         ("2025-03-26", {"elicitation": {}, "sampling": {}}, {"sample", "context"}),
         ("2024-11-05", {"roots": {}}, {"roots"}),
     ],
-    ids=str,
+    ids=lambda one: str(sorted(one)) if isinstance(one, set) else str(one),
 )
 def test_by_hand_too_nothing_is_asked_that_was_not_declared(
     revision: str, capabilities: Any, sent: set[str]
