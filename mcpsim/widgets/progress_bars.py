@@ -18,7 +18,7 @@ from mcpsim.simulation.simulate import simulate
 from mcpsim.transports.link import Stdio, StreamableHttp
 from mcpsim.widgets import scripts
 from mcpsim.widgets.acting import Acting, whole_in
-from mcpsim.widgets.progress_bars_view import at, bars_data, bars_html, bars_text, moment_at
+from mcpsim.widgets.progress_bars_view import at, bars_data, bars_html, bars_text, moment_at, pressed
 from mcpsim.widgets.text import clock
 
 ToolCall = str | tuple[str, Mapping[str, Any]]
@@ -118,7 +118,7 @@ class ProgressBars(Acting):
             moments = self._bars["moments"]
             moment = whole_in(wish, "moment", 0, len(moments))
             # Where several things happen at one time, those that were not shown yet come before the press.
-            self._stop(call, moments[moment - 1]["at_us"] + 1 if moment else 0)
+            self._stop(call, moments[moment - 1]["at_us"] + 1 if moment else 0, moment)
         elif wish.get("do") == "reset":
             self._reset()
         else:
@@ -128,13 +128,21 @@ class ProgressBars(Acting):
         self._play({})
         self.moment = 0
 
-    def _stop(self, call: int, at_us: int) -> None:
+    def _stop(self, call: int, at_us: int, moment: int | None = None) -> None:
         if not 0 <= call < len(self._calls):
             raise ValueError(f"There is no call {call}; there are {len(self._calls)}, from 0.")
         known = at(self._bars["calls"][call], moment_at(self._bars, at_us))
         if known is None or not known["flight"]:
             raise ValueError(f"{self._bars['calls'][call]['label']} is not in flight at {clock(at_us)}.")
+        before = self._pressed
         self._play({**self._stops, call: at_us})
+        # What came before this press is the same in the new run, and so are the presses before it.
+        self._pressed = {
+            one: before[one] if one in before and stop_us <= at_us else moment_at(self._bars, stop_us)
+            for one, stop_us in self._stops.items()
+        }
+        if moment is not None:
+            self._pressed[call] = moment
 
     def _play(self, stops: Mapping[int, int]) -> None:
         calls = self._calls
@@ -170,6 +178,8 @@ class ProgressBars(Acting):
         )
         self._bars = bars_data(self.run.recording)
         self._stops = dict(stops)
+        # In which moment the picture was when Stop was pressed, by call.
+        self._pressed: dict[int, int] = {}
         self._name = server.name
 
     def _data(self) -> dict[str, Any]:
@@ -178,6 +188,10 @@ class ProgressBars(Acting):
             "transport": "stdio" if isinstance(self._transport, Stdio) else "Streamable HTTP",
             "era": str(self._client.preferred_era),
             "stops": len(self._stops),
+            "pressed": [
+                pressed(call, self._pressed[i]) if i in self._pressed else None
+                for i, call in enumerate(self._bars["calls"])
+            ],
             **self._bars,
         }
 

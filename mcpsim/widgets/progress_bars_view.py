@@ -295,6 +295,17 @@ def moment_at(data: Mapping[str, Any], at_us: int) -> int:
     return sum(one["at_us"] <= at_us for one in data["moments"])
 
 
+def pressed(call: Mapping[str, Any], moment: int) -> dict[str, Any]:
+    """What is to be seen of a Stop from the moment of the press until the call is in flight no more.
+
+    Moments at the same time that were not shown yet come first, so it may take more than one step.
+    """
+    ends = next((one for one in call["changes"] if one["moment"] > moment and not one["flight"]), None)
+    if ends is None:
+        return {"moment": moment, "until": None, "sent": False}
+    return {"moment": moment, "until": ends["moment"], "sent": ends["client"] == STOPPED}
+
+
 def _last(call: Mapping[str, Any]) -> Mapping[str, Any]:
     return call["changes"][-1]
 

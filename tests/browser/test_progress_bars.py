@@ -90,6 +90,10 @@ def test_stopping_by_key(show: Open) -> None:
     shown.press("Enter")
     shown.settle()
     expect(stop).to_be_focused()
+    # The press is seen at once, before anything of it is sent.
+    expect(stop).to_have_text("Stopping")
+    expect(stop).to_have_attribute("aria-disabled", "true")
+    expect(shown.status).to_contain_text("#1: Stop pressed: sent with the next step.")
     shown.button("Step").focus()
     shown.press("Space")
     expect(shown.status).to_have_text("#1: The client sends notifications/cancelled for request #1.")

@@ -142,6 +142,29 @@ def test_the_button_stops_what_is_in_flight_at_the_moment_that_is_shown() -> Non
     assert not stopped["flight"]
 
 
+def test_a_press_is_shown_until_it_is_sent() -> None:
+    widget = bars()
+    moments = widget.shown["moments"]
+    # At this time more happens than is shown yet: that comes before the press takes effect.
+    moment = next(i for i in range(1, len(moments)) if moments[i]["at_us"] == moments[i - 1]["at_us"] > 0)
+    widget.asked = {"n": 1, "do": "stop", "call": EXPORT, "moment": moment}
+    shown = widget.shown
+    press = shown["pressed"][EXPORT]
+    assert shown["pressed"][1:] == [None, None]
+    assert press["moment"] == moment
+    assert press["sent"]
+    assert press["until"] > moment + 1
+    sent = shown["moments"][press["until"] - 1]
+    assert "notifications/cancelled" in sent["text"]
+    # A press on the other call before that one does not move it to a time when it was not made.
+    widget.asked = {"n": 2, "do": "stop", "call": SEARCH, "moment": 2}
+    again = widget.shown["pressed"]
+    assert again[1]["moment"] == 2
+    assert widget.shown["moments"][again[0]["moment"] - 1]["at_us"] <= widget.stops[0] * 1000
+    widget.start_over()
+    assert widget.shown["pressed"] == [None, None, None]
+
+
 @pytest.mark.parametrize(
     ("wish", "why"),
     [

@@ -135,10 +135,11 @@ class ProgressView extends ActingView {
   move() {
     const { calls, moments } = this.shown;
     const moment = this.moment;
-    calls.forEach((call, i) => this.showCall(this.rows[i], call, moment));
+    calls.forEach((call, i) => this.showCall(this.rows[i], call, moment, this.pressed(i, moment)));
     const now = moments[moment - 1];
     this.time.textContent = now ? `Virtual time: ${now.at}` : "Nothing has been sent yet.";
-    this.say(now ? `${now.call}: ${now.text.replaceAll("`", "")}` : "Press Step or Play: the client sends all calls at once.");
+    const told = now ? `${now.call}: ${now.text.replaceAll("`", "")}` : "Press Step or Play: the client sends all calls at once.";
+    this.say([told, ...calls.map((call, i) => this.pressed(i, moment)).map((text, i) => (text ? `${calls[i].id}: ${text}` : ""))].filter(Boolean).join(" "));
     const shown = moments.slice(0, moment);
     // Only what is new is built: a long run has many moments.
     while (this.list.children.length > shown.length) this.list.lastChild.remove();
@@ -157,13 +158,23 @@ class ProgressView extends ActingView {
     this.usable(this.over, moment > 0 || this.shown.stops > 0);
   }
 
-  showCall(row, call, moment) {
+  // What is said of a Stop from the press until the client has done what it does for it; otherwise "".
+  pressed(i, moment) {
+    const one = this.shown.pressed[i];
+    if (!one || moment < one.moment || (one.until !== null && moment >= one.until)) return "";
+    if (!one.sent) return "Stop pressed, and too late: the answer arrives at this very time.";
+    const steps = one.until - moment;
+    return `Stop pressed: sent with the ${steps === 1 ? "next step" : `step after ${steps === 2 ? "the next one" : `${steps - 1} more`}`}.`;
+  }
+
+  showCall(row, call, moment, pressed) {
     const known = [...call.changes].reverse().find((one) => one.moment <= moment);
     const title = `${call.id} ${call.label}`;
     row.name.replaceChildren(html("b", {}, call.id), " ", html("bdi", {}, call.label));
     row.bar.setAttribute("aria-label", title);
     row.stop.setAttribute("aria-label", `Stop ${title}`);
-    this.usable(row.stop, Boolean(known && known.flight));
+    row.stop.textContent = pressed ? "Stopping" : "Stop";
+    this.usable(row.stop, Boolean(known && known.flight && !pressed));
     const { progress = null, total = null } = known || {};
     const whole = progress !== null && total !== null && total > 0;
     const stopped = Boolean(known && !known.flight && known.outcome.startsWith("stopped"));
@@ -173,7 +184,7 @@ class ProgressView extends ActingView {
     this.attribute(row.bar, "aria-valuenow", whole ? progress : null);
     this.attribute(row.bar, "aria-valuemax", whole ? Math.max(total, progress) : null);
     const value = known ? known.value : "not sent yet";
-    const message = !known ? "The first step sends it." : [known.message, known.flight ? "" : known.outcome].filter(Boolean).join(" → ");
+    const message = !known ? "The first step sends it." : [known.message, known.flight ? pressed : known.outcome].filter(Boolean).join(" → ");
     row.bar.setAttribute("aria-valuetext", [value, message].filter(Boolean).join(". "));
     row.value.textContent = value;
     row.message.textContent = message;
