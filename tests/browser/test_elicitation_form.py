@@ -130,6 +130,33 @@ def test_saying_no_needs_no_field(show: Open, button: str, action: str, says: st
     assert json.loads(legacy.inner_text())["result"] == {"action": action}
 
 
+def test_what_was_sent_stands_where_it_was_shown_what_would_be(show: Open) -> None:
+    shown = show(ElicitationForm(SCHEMA))
+    would = shown.page.get_by_role("group", name="What Accept would send")
+    main = shown.page.locator(".mcpsim-form-action .mcpsim-acting-main")
+    expect(main).to_have_text("Accept")
+    before = would.bounding_box()
+    shown.button("Decline").click()
+    legacy = shown.page.get_by_role("group", name="Legacy: The response to the server's request")
+    expect(legacy).to_be_visible()
+    [first, then] = [legacy.bounding_box(), would.bounding_box()]
+    assert before
+    assert first
+    assert then
+    assert first["y"] < before["y"] + 80
+    assert then["y"] > first["y"] + first["height"]
+    # One button has the frame: the one that was pressed.
+    expect(main).to_have_text("Decline")
+    expect(shown.button("Decline")).to_have_attribute("aria-current", "true")
+    box(shown, "Your name").focus()
+    shown.press("A")
+    expect(main).to_have_text("Accept")
+    expect(shown.button("Decline")).not_to_have_attribute("aria-current", "true")
+    now = would.bounding_box()
+    assert now
+    assert now["y"] == before["y"]
+
+
 def test_an_address_is_text_and_opens_nothing(show: Open) -> None:
     url = "https://bank.example@evil.example/sign-in"
     shown = show(ElicitationForm({"mode": "url", "message": "Sign in.", "url": url}))

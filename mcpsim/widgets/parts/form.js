@@ -67,6 +67,7 @@ class FormView extends ActingView {
     this.replay = html("div", { class: "mcpsim-acting-tools" }, this.undo, this.again);
     this.box = html("div", { class: "mcpsim-form-box" });
     this.carried = html("div", { class: "mcpsim-form-carried" });
+    this.settled = false;
     this.wire = html("pre", { class: "mcpsim-json mcpsim-acting-json", role: "group", "aria-label": "What crossed the wire so far", tabindex: "0" });
     this.details = html("details", { class: "mcpsim-form-wire" }, html("summary", {}, "What crossed the wire so far"), this.wire);
     this.details.firstChild.setAttribute("data-lm-suppress-shortcuts", "true");
@@ -94,7 +95,10 @@ class FormView extends ActingView {
     this.usable(this.again, shown.history.length > 0);
     this.history.hidden = shown.history.length === 0;
     this.history.replaceChildren(...shown.history.map((text) => html("li", { dir: "auto" }, text)));
+    // In a run the answer was to the question before.
+    this.settled = Boolean(shown.answer) && !replays && !Object.keys(shown.faults).length;
     if (this.key !== shown.key) this.rebuild(shown);
+    this.showChosen();
     for (const [name, input] of this.inputs) this.showFaults(input, Object.hasOwn(shown.faults, name) ? shown.faults[name] : this.checked(input));
     this.say(shown.status);
     this.showCarried(shown);
@@ -102,11 +106,29 @@ class FormView extends ActingView {
     this.wire.textContent = shown.transcript;
   }
 
+  // After an answer what was sent stands where it was shown what would be, until a field is changed.
+  showChosen() {
+    const { answer } = this.shown;
+    const chosen = this.settled && answer ? JSON.parse(answer).action : "";
+    for (const button of this.box.querySelectorAll("button[data-action]")) {
+      const { action } = button.dataset;
+      button.classList.toggle("mcpsim-acting-main", action === (chosen || "accept"));
+      button.classList.toggle("mcpsim-form-chosen", action === chosen);
+      if (chosen) button.setAttribute("aria-current", String(action === chosen));
+      else button.removeAttribute("aria-current");
+    }
+    if (!this.wouldBe) return;
+    if (!chosen && !this.box.contains(this.wouldBe)) this.box.append(this.wouldBe);
+    if (chosen && this.box.contains(this.wouldBe)) this.carried.after(this.wouldBe);
+  }
+
   rebuild(shown) {
     const before = this.key;
     const had = this.box.contains(document.activeElement);
     this.key = shown.key;
     this.inputs = new Map();
+    if (this.wouldBe) this.wouldBe.remove();
+    this.wouldBe = null;
     const { form } = shown;
     this.box.replaceChildren(...(form ? this.parts(form) : []));
     // After an answer the next question comes where the last one was.
@@ -125,15 +147,15 @@ class FormView extends ActingView {
     const buttons = form.actions.map(([action, text], i) => {
       const about = `${this.id}-about-${action}`;
       const label = { accept: "Accept", decline: "Decline", cancel: "Cancel" }[action];
-      const button = this.button(label, () => this.answer(action), { "aria-describedby": about, class: i ? null : "mcpsim-acting-main" });
+      const button = this.button(label, () => this.answer(action), { "aria-describedby": about, "data-action": action });
       this.usable(button, form.answerable);
       return html("div", { class: "mcpsim-form-action" }, button, html("span", { id: about, class: "mcpsim-acting-quiet" }, text));
     });
     this.sent = html("pre", { class: "mcpsim-json mcpsim-acting-json", role: "group", "aria-label": "What Accept would send", tabindex: "0" });
-    const preview = form.answerable
+    this.wouldBe = form.answerable
       ? html("div", { class: "mcpsim-form-preview" }, html("h4", {}, "What Accept would send"), this.sent)
       : null;
-    return [message, ...faults, middle, html("div", { class: "mcpsim-form-actions", role: "group", "aria-label": "Answer" }, ...buttons), preview].filter(Boolean);
+    return [message, ...faults, middle, html("div", { class: "mcpsim-form-actions", role: "group", "aria-label": "Answer" }, ...buttons), this.wouldBe].filter(Boolean);
   }
 
   // Text, and never a link: nothing here opens a page.
@@ -231,6 +253,8 @@ class FormView extends ActingView {
 
   watch(input, control, event) {
     control.addEventListener("input", () => {
+      this.settled = false;
+      this.showChosen();
       if (input.touched) this.showFaults(input, this.checked(input));
       this.preview();
     });
