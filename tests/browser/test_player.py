@@ -425,7 +425,23 @@ def test_three_lanes(play, made):
     lanes = page.locator(".mcpsim-lane")
     expect(lanes).to_have_text(["client", "gateway", "server"])
     middles = [box["x"] + box["width"] / 2 for box in (lane.bounding_box() for lane in lanes.all())]
-    assert middles[1] - middles[0] == pytest.approx(middles[2] - middles[1], abs=1.5)
+    assert middles == sorted(middles)
+    # What is written between them is the same, so the gaps are nearly so.
+    assert middles[1] - middles[0] == pytest.approx(middles[2] - middles[1], rel=0.3)
+
+
+@pytest.mark.parametrize("name", ["any-replica-will-do", "answer-goes-to-another-replica"])
+def test_all_lanes_are_in_view_and_where_they_are_not_it_says_so(play, name):
+    page = play(STORIES[name].play().recording, cursor=1)
+    page.set_viewport_size({"width": 1_400, "height": 900})
+    beyond = page.locator(".mcpsim-beyond:not(.before)")
+    expect(beyond).to_be_empty()
+    assert page.locator(".mcpsim-diagram").evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+    page.set_viewport_size({"width": 500, "height": 900})
+    expect(beyond).to_have_text(re.compile(r"^\d more →$"))
+    page.locator(".mcpsim-diagram").evaluate("node => node.scrollLeft = 2_000")
+    expect(beyond).to_be_empty()
+    expect(page.locator(".mcpsim-beyond.before")).to_have_text(re.compile(r"^← \d more$"))
 
 
 def test_an_empty_recording(play, made):

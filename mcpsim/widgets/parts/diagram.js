@@ -1,10 +1,24 @@
 // The diagram of a player: lanes, arrows, bars, and a list of the messages over it. Only what is in view is drawn.
 
 const AXIS_WIDTH = 92;
-const LANE_MARGIN = 56;
-// Room for the label of a usual request with its id.
-const LANE_GAP_MIN = 188;
+const LANE_MARGIN = 20;
+// What stands beside the outermost lane, with its name.
+const RAIL_MARGIN = 44;
+// So wide is what is written between two lanes at most: with what it has to tell, and with its name and id alone.
+const LABEL_MOST = 420;
+const LABEL_LEAST = 200;
 const ROW_HEIGHT = 40;
+
+// About as wide as the name of a lane is drawn.
+function headWidth(party) {
+  return Math.min(150, [...party].length * 8.6 + 32);
+}
+
+// Room for what goes from one lane to another, past those between them.
+function widen(gaps, { low, high }, need) {
+  const lack = need - gaps.slice(low, high).reduce((sum, gap) => sum + gap, 0);
+  if (lack > 0) for (let i = low; i < high; i++) gaps[i] += lack / (high - low);
+}
 
 class Diagram {
   constructor(view) {
@@ -61,14 +75,15 @@ class Diagram {
     this.width = width;
     const { parties, beside } = this.view.data;
     this.measureBars();
-    const gaps = Math.max(1, parties.length - 1);
-    const [left, right] = [this.marginAt(parties[0]), this.marginAt(parties[parties.length - 1])];
-    const least = AXIS_WIDTH + left + right + gaps * LANE_GAP_MIN;
-    this.inner = Math.max(width, parties.length > 2 ? least : 0);
-    const room = this.inner - AXIS_WIDTH - left - right;
-    this.lanes = new Map(
-      parties.map((party, i) => [party, AXIS_WIDTH + left + (parties.length > 1 ? (i * room) / gaps : room / 2)]),
-    );
+    // The first name may stand above the times, but not above the scale.
+    const left = Math.max(this.marginAt(parties[0]), headWidth(parties[0]) / 2 + (this.scaled ? 4 : 8 - AXIS_WIDTH));
+    const right = Math.max(this.marginAt(parties[parties.length - 1]), headWidth(parties[parties.length - 1]) / 2 + 6);
+    const around = AXIS_WIDTH + left + right;
+    const gaps = this.gaps(width - around);
+    const all = gaps.reduce((sum, gap) => sum + gap, 0);
+    this.inner = Math.max(width, parties.length > 2 ? around + all : 0);
+    let x = AXIS_WIDTH + left + (gaps.length ? 0 : Math.max(0, width - around) / 2);
+    this.lanes = new Map(parties.map((party, i) => [party, (x += i ? gaps[i - 1] : 0)]));
     this.canvas.style.width = `${this.inner}px`;
     this.svg.setAttribute("width", this.inner);
     this.heads.replaceChildren(
@@ -81,9 +96,57 @@ class Diagram {
       }),
     );
     if (this.inScale) this.heads.append(html("span", { class: "mcpsim-scale" }, this.scale()));
+    this.beyond = [html("span", { class: "mcpsim-beyond before" }), html("span", { class: "mcpsim-beyond" })];
+    this.heads.append(...this.beyond);
     this.arrange();
     this.scrollToCursor(true);
     this.draw();
+  }
+
+  // How far the lanes are from each other: as far as what is written between them needs. Where there is more room
+  // than that, each gap has its part of it; where there is less, what tells more than name and id gives way.
+  gaps(room) {
+    const { parties, steps } = this.view.data;
+    if (parties.length < 2) return [];
+    const places = new Map(parties.map((party, i) => [party, i]));
+    const least = parties.slice(1).map((party, i) => (headWidth(party) + headWidth(parties[i])) / 2 + 12);
+    const most = [...least];
+    const needs = new Map();
+    const threads = new Set();
+    for (const step of steps) {
+      const ends = [places.get(step.from), places.get(step.to)];
+      if (step.coming || ends.includes(undefined) || ends[0] === ends[1]) continue;
+      const [low, high] = [Math.min(...ends), Math.max(...ends)];
+      const need = needs.get(`${low} ${high}`) || { low, high, least: 0, most: 0 };
+      // What can be folded has a sign for that at its first step.
+      const folds = step.thread >= 0 && !threads.has(step.thread) ? 34 : 0;
+      threads.add(step.thread);
+      const bare = 56 + folds + step.short.length * 7.8;
+      const full = 56 + folds + step.label.length * 7.8 + Math.min(26, step.gist.length) * 6.4 + (step.fate === "delivered" ? 0 : 80);
+      need.least = Math.max(need.least, Math.min(LABEL_LEAST, bare));
+      need.most = Math.max(need.most, Math.min(LABEL_MOST, full), need.least);
+      needs.set(`${low} ${high}`, need);
+    }
+    for (const need of [...needs.values()].sort((a, b) => a.high - a.low - (b.high - b.low))) {
+      widen(least, need, need.least);
+      widen(most, need, need.most);
+    }
+    const [low, high] = [least, most].map((each) => each.reduce((sum, gap) => sum + gap, 0));
+    if (parties.length === 2) return [Math.max(room, 40)];
+    if (room >= high) return most.map((gap) => gap + (room - high) / most.length);
+    const part = high > low ? clamp((room - low) / (high - low), 0, 1) : 0;
+    return least.map((gap, i) => gap + (most[i] - gap) * part);
+  }
+
+  // Which lanes are not in view: how many, and on which side.
+  showBeyond() {
+    const [start, end] = [this.element.scrollLeft, this.element.scrollLeft + this.element.clientWidth];
+    const all = [...this.lanes.values()];
+    const [before, after] = [all.filter((x) => x < start).length, all.filter((x) => x > end - 10).length];
+    this.beyond[0].textContent = before ? `← ${before} more` : "";
+    this.beyond[1].textContent = after ? `${after} more →` : "";
+    this.beyond[0].style.left = `${start}px`;
+    this.beyond[1].style.right = `${Math.max(0, this.inner - end)}px`;
   }
 
   // How many bars stand at each lane at most: on it, and beside it.
@@ -104,7 +167,7 @@ class Diagram {
 
   marginAt(party) {
     const deep = this.deep.get(party);
-    return deep && deep.beside ? LANE_MARGIN + deep.beside * RAIL_GAP : LANE_MARGIN;
+    return deep && deep.beside ? RAIL_MARGIN + deep.beside * RAIL_GAP : LANE_MARGIN;
   }
 
   // So long is a height, in words: to scale it says what the picture does.
@@ -248,6 +311,7 @@ class Diagram {
     if (!this.lanes || this.view.tabular) return;
     const cursor = this.view.cursor;
     if (this.hidden.has(cursor) || (this.exempt && this.exempt !== cursor)) this.arrange();
+    this.showBeyond();
     const top = this.element.scrollTop - 200;
     const bottom = top + this.element.clientHeight + 400;
     const current = this.view.data.steps[cursor - 1];
@@ -332,15 +396,22 @@ class Diagram {
     const space = 12;
     if (ends) {
       const to = this.lanes.get(step.to);
-      label.style.maxWidth = `${Math.abs(to - from) - 2 * space}px`;
+      // What stands for more than itself says so, beyond the other lane if need be.
+      const wide = this.view.each("widens", step).some(Boolean);
+      const room = ends.side < 0 ? from - AXIS_WIDTH + space : this.inner - from;
+      label.style.maxWidth = `${(wide ? room : Math.abs(to - from)) - 2 * space}px`;
+      label.classList.toggle("mcpsim-wide", wide);
       if (ends.side < 0) label.style.right = `${this.inner - from + space}px`;
       else label.style.left = `${from + space}px`;
     } else {
       // Beside the lane: what is on it, such as a bar and the cross where that was stopped, is not under the box.
-      const before = from > this.inner / 2;
+      const before = from - AXIS_WIDTH > this.inner - from;
       label.style[before ? "right" : "left"] = `${before ? this.inner - from + space : from + space}px`;
-      label.style.maxWidth = `${before ? from - AXIS_WIDTH - space : this.inner - from - 2 * space}px`;
+      const room = before ? from - AXIS_WIDTH - space : this.inner - from - 2 * space;
+      label.style.maxWidth = `${room}px`;
       label.classList.add("mcpsim-boxed");
+      // A row has room for a second line.
+      if (!step.gist && step.label.length * 7 + 40 > room) label.classList.add("mcpsim-two");
     }
     const row = html(
       "div",
@@ -361,10 +432,11 @@ class Diagram {
     if (step.coming) this.absent.add(step.n);
   }
 
-  // The full label where it has room, and the short one elsewhere: about 7.5 pixels for a character.
+  // The full label where it has room, with some of what it is about, and the short one elsewhere: about 7.5
+  // pixels for a character.
   labelFor(step, ends) {
     const room = ends ? Math.abs(this.lanes.get(step.to) - this.lanes.get(step.from)) - 52 : Infinity;
-    return step.label.length * 7.5 <= room ? step.label : step.short;
+    return step.label.length * 7.5 + Math.min(8, step.gist.length) * 6.4 <= room ? step.label : step.short;
   }
 
   addArrow(step) {
@@ -429,12 +501,25 @@ class Diagram {
     const step = this.view.data.steps[this.view.cursor - 1];
     const height = this.element.clientHeight;
     if (!height || !this.heights) return;
+    this.scrollSideways(step);
     const y = step ? this.heights.of(step) : 0;
     const seen = y - this.element.scrollTop;
     if (!atOnce && seen > height * 0.2 && seen < height * 0.7) return;
     const top = Math.max(0, y - height * 0.4);
     const near = Math.abs(top - this.element.scrollTop) < 2 * height;
     this.element.scrollTo({ top, behavior: !atOnce && near && !calm() ? "smooth" : "instant" });
+  }
+
+  // Both ends of the arrow at hand are in view, if they have room.
+  scrollSideways(step) {
+    const width = this.element.clientWidth;
+    if (!step || this.inner <= width) return;
+    const ends = [this.lanes.get(step.from), this.lanes.get(step.to)].filter((x) => x !== undefined);
+    if (!ends.length) return;
+    const [low, high] = [Math.min(...ends) - 24, Math.max(...ends) + 60];
+    const left = this.element.scrollLeft;
+    if (low >= left && high <= left + width) return;
+    this.element.scrollLeft = high <= width ? 0 : Math.min(low, Math.max(left, high - width));
   }
 
   focusRow() {

@@ -81,6 +81,11 @@ class Folding {
     return [tag];
   }
 
+  // The row that stands for all of them says how many they are.
+  widens(step) {
+    return this.isFolded(step);
+  }
+
   says(step) {
     return this.isFolded(step) ? `folded: ${this.words(step.thread)}${this.count(step.thread)}` : "";
   }

@@ -17,6 +17,7 @@
 //   skips(step)   the same, and the picture closes up, and one step on or back goes past it; whoever says other
 //                 things about this than before calls view.rearrange()
 //   tags(step)    more nodes in the row of a step
+//   widens(step)  true where its label may go past the other lane, for what tags(step) gives
 //   says(step)    the same in words, for whoever does not see the row
 //   narrates(step) nodes in place of the narration, or null
 //   built()       after the view was built, also for other data
