@@ -1,6 +1,13 @@
 // The same steps as a table, for whoever reads better than looks.
 
 const TABLE_CHUNK = 500;
+// What goes on for a while: so many things of it, those that are nearest to the step at hand.
+const GOING_ON = 60;
+
+// A long name breaks after a "/", and within a word only where nothing else helps.
+function broken(text) {
+  return text.split(/(?<=\/)/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
+}
 
 class Table {
   constructor(view) {
@@ -60,8 +67,14 @@ class Table {
   // What goes on for a while, as far as it has begun where what comes is hidden.
   bars() {
     const { data, cursor, hiding } = this.view;
-    const seen = data.bars.filter((bar) => !hiding || bar.from <= cursor).slice(0, TABLE_CHUNK);
-    if (!seen.length) return [];
+    const begun = data.bars.filter((bar) => !hiding || bar.from <= cursor);
+    if (!begun.length) return [];
+    const far = (bar) => (bar.from > cursor ? bar.from - cursor : Math.max(0, cursor - (bar.until ?? Infinity)));
+    const near = begun.length > GOING_ON ? [...begun].sort((a, b) => far(a) - far(b)).slice(0, GOING_ON) : begun;
+    const kept = new Set(near);
+    const seen = begun.filter((bar) => kept.has(bar));
+    const left = begun.length - seen.length;
+    const caption = `What goes on for a while${left ? `: what is nearest to step ${cursor}, without ${left.toLocaleString("en")} others` : ""}`;
     const rows = seen.map((bar) => {
       const until = bar.until === null || (hiding && bar.until > cursor) ? "" : bar.until;
       const marks = bar.marks.filter((mark) => !hiding || mark[0] <= cursor).map((mark) => mark[4]);
@@ -81,7 +94,7 @@ class Table {
       html(
         "table",
         { class: "mcpsim-going-on" },
-        html("caption", {}, "What goes on for a while"),
+        html("caption", {}, caption),
         html("thead", {}, html("tr", {}, ...heads.map((head) => html("th", { scope: "col" }, head)))),
         html("tbody", {}, ...rows),
       ),
@@ -127,7 +140,7 @@ class Table {
           html("td", {}, html("bdi", {}, step.from)),
           html("td", {}, html("bdi", {}, step.to)),
           html("td", {}, html("span", { class: "mcpsim-cell" }, mark(step.kind), KINDS[step.kind] || step.kind)),
-          html("td", {}, html("bdi", {}, `${step.label} ${step.gist}${fate}`), part ? html("div", { class: "mcpsim-quiet" }, part) : null, ...this.saysOf(step)),
+          html("td", {}, html("bdi", {}, ...broken(`${step.label} ${step.gist}${fate}`)), part ? html("div", { class: "mcpsim-quiet" }, part) : null, ...this.saysOf(step)),
           html("td", { dir: "ltr" }, ...prose(step.what), ...findingsOf(this.view.data, step)),
         ),
       );
@@ -143,7 +156,7 @@ class Table {
     }
     if ((this.from && cursor <= this.from) || cursor > this.until + TABLE_CHUNK) return this.draw();
     if (this.until < cursor) this.add(cursor - this.until + 50);
-    if (this.view.hiding) this.going.replaceChildren(...this.bars());
+    if (this.view.hiding || this.view.data.bars.length > GOING_ON) this.going.replaceChildren(...this.bars());
     for (const row of this.rows.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
     const row = this.rows.querySelector(`[data-step="${cursor}"]`);
     if (!row) return;
