@@ -53,6 +53,16 @@ def test_by_mouse(show: Open) -> None:
     assert shown.is_narrow_enough()
 
 
+def test_a_single_call_is_no_choice(show: Open) -> None:
+    async def story(client: Client) -> None:
+        """One call."""
+        await client.list_tools()
+
+    shown = show(Layers(story, Server("one")))
+    expect(shown.page.get_by_label("Call", exact=True)).to_be_hidden()
+    expect(shown.page.locator(".mcpsim-acting-tools")).to_contain_text("Call1. tools/list")
+
+
 def test_by_key(show: Open) -> None:
     shown = show(two_calls())
     era = shown.page.get_by_label("Era")

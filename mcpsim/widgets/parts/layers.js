@@ -11,11 +11,14 @@ class LayersView extends ActingView {
     this.era.addEventListener("change", () => this.ask({ do: "era", era: this.era.value }));
     this.call = this.select(this.shown.calls);
     this.call.addEventListener("change", () => this.ask({ do: "call", call: this.call.value }));
+    this.alone = html("span", {});
+    this.several = this.field("Call", this.call);
+    this.only = html("span", { class: "mcpsim-acting-field" }, html("span", {}, "Call"), this.alone);
     this.ways = html("div", { class: "mcpsim-layers-ways" });
     this.links = html("p", { class: "mcpsim-acting-notes" });
     this.root.append(
       this.head("+ marks what a layer adds, − what it takes off again on the way back."),
-      html("div", { class: "mcpsim-acting-tools" }, this.field("Era", this.era), this.field("Call", this.call)),
+      html("div", { class: "mcpsim-acting-tools" }, this.field("Era", this.era), this.several, this.only),
       this.error,
       this.status,
       this.busy,
@@ -28,6 +31,11 @@ class LayersView extends ActingView {
     this.stand(this.era, shown.era);
     this.choices(this.call, shown.calls);
     this.stand(this.call, shown.number);
+    // Where there is one call, there is nothing to choose.
+    const several = shown.calls.length > 1;
+    this.several.hidden = !several;
+    this.only.hidden = several;
+    this.alone.replaceChildren(html("bdi", {}, shown.calls.length ? shown.calls[0][1] : "none"));
     this.say(shown.status);
     this.ways.replaceChildren(...shown.ways.map((way) => this.way(way)));
     this.links.replaceChildren(...shown.urls.flatMap((url) => [specLink(url, { full: true }), " "]));
