@@ -72,7 +72,7 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
         label = f"{label} {ERROR_CODES[message.code].name}"
     elif isinstance(message, Response) and reading is not None and reading.call is not None:
         label = f"{label} {one_line(reading.call.request.method, 60)}"
-    return one_line(label, GIST), _gist(message)
+    return one_line(f"{_failed(frame.head)}{label}", GIST), _gist(message)
 
 
 def short_of(step: Step, label: str) -> str:
@@ -82,7 +82,15 @@ def short_of(step: Step, label: str) -> str:
         given = describe(message)
         method = _SHORT.get(message.method, message.method.removeprefix("notifications/"))
         return one_line(given.replace(message.method, method, 1), GIST)
-    return one_line(describe(message), GIST) if isinstance(message, Response | ErrorResponse) else label
+    if step.frame is None or not isinstance(message, Response | ErrorResponse):
+        return label
+    return one_line(f"{_failed(step.frame.head)}{describe(message)}", GIST)
+
+
+def _failed(head: Head | None) -> str:
+    """The status of HTTP before a message that comes with it, where the request has failed."""
+    status = (head or {}).get("status")
+    return f"HTTP {status} " if isinstance(status, int) and status >= 400 else ""
 
 
 def _plainly(text: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpsim.course import STORIES
 from mcpsim.recording import Event, Recording, events
 from mcpsim.widgets import view
 from mcpsim.widgets.view import Pieces, player_data
@@ -92,6 +93,15 @@ def test_a_trace_from_elsewhere_is_played_too(recording):
     data = player_data(trace)
     assert data["source"] == "import"
     assert len(data["steps"]) == len([e for e in trace.events if e.kind in ("sent", "closed", "note")])
+
+
+def test_an_error_that_comes_with_a_status_of_http_says_so():
+    steps = player_data(STORIES["header-and-body-differ"].play(check=False).recording)["steps"]
+    refused = next(step for step in steps if step["kind"] == "error")
+    assert refused["label"] == "HTTP 400 error -32020 #1 HeaderMismatch"
+    assert refused["short"] == "HTTP 400 error -32020 #1"
+    fine = [step["label"] for step in steps if step["kind"] == "response"]
+    assert not [label for label in fine if "HTTP" in label]
 
 
 def test_labels(made):
