@@ -249,7 +249,7 @@ def test_what_came_after_a_question_is_not_kept(transport: str) -> None:
         (notification("notifications/resources/updated", uri="file:///b"), set()),
         (notification("notifications/message", level="info", data=1), set()),
     ],
-    ids=str,
+    ids=lambda one: str(sorted(one)) if isinstance(one, set) else str(one),
 )
 def test_a_notification_makes_stale_what_it_is_about(notice: Any, spoils: set[str]) -> None:
     async def story(client: Client) -> None:
