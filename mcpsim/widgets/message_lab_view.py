@@ -356,7 +356,7 @@ def templates_data(found: Sequence[Template]) -> list[dict[str, Any]]:
 
 
 def state_data(known: Known, *, sessions: int) -> dict[str, Any]:
-    """Where the legacy session stands: `phases` (all of them), `phase` ("" without a session), `text`."""
+    """Where the legacy session stands: `phases` (all of them), `phase` ("" where none is kept), `text`."""
     phases = [str(phase) for phase in Phase]
     if not known.legacy_versions:
         return {"phases": [], "phase": "", "text": "This server keeps no sessions: nothing is remembered."}
@@ -365,7 +365,8 @@ def state_data(known: Known, *, sessions: int) -> dict[str, Any]:
     text = f"The legacy session{speaks}." if begun else "No legacy session is open."
     if sessions > 1:
         text = f"{sessions} legacy sessions are open. This is the one begun last{speaks}."
-    return {"phases": phases, "phase": known.phase, "text": text}
+    # Before a session is begun, both transports stand where it would begin.
+    return {"phases": phases, "phase": known.phase or str(Phase.NEW), "text": text}
 
 
 def open_data(known: Known, exchanges: Sequence[int], entries: Sequence[Entry]) -> list[list[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -84,6 +85,24 @@ def test_a_legacy_session_by_key(show: Open) -> None:
         expect(message(shown)).to_be_focused()
     expect(made(shown)).to_contain_text("The legacy session moves from “initializing” to “operating”.")
     expect(template(shown, "tools/list")).to_have_attribute("aria-disabled", "false")
+
+
+@pytest.mark.parametrize(("width", "transport"), [(1180, "http"), (704, "http"), (1180, "stdio")])
+def test_sending_is_in_sight_and_stays_where_it_is(
+    show: Open, page: Page, width: int, transport: Literal["http", "stdio"]
+) -> None:
+    page.set_viewport_size({"width": width, "height": 790})
+    shown = show(MessageLab(transport=transport))
+    expect(phase(shown)).to_contain_text("new")
+    controls = [shown.button("Send"), shown.button("Close the connection"), message(shown)]
+    before = [each.bounding_box() for each in controls]
+    take_and_send(shown, "initialize")
+    expect(phase(shown)).to_contain_text("initializing")
+    for each in (*controls[:2], shown.status):
+        expect(each).to_be_in_viewport(ratio=1)
+    if width > 760:
+        expect(made(shown).get_by_role("heading").first).to_be_in_viewport(ratio=1)
+    assert [each.bounding_box() for each in controls] == before
 
 
 def test_what_is_not_allowed_is_sent_anyway(show: Open) -> None:

@@ -174,7 +174,9 @@ def test_a_session_on_http() -> None:
     assert lab.outcome.sentence == "HTTP 200 OK. A stream is open now."
     lab.send_template("legacy tools/list")
     lab.send_template("legacy DELETE")
-    assert lab.shown["state"]["phase"] == ""
+    # As on stdio before a session: none is open, and one would begin there.
+    assert lab.shown["state"]["phase"] == "new"
+    assert lab.shown["state"]["text"] == "No legacy session is open."
     assert lab.shown["open"] == []
 
 

@@ -37,9 +37,6 @@ class MessageLabView extends ActingView {
       this.buildHead(),
       this.buildPlace(),
       html("div", { class: "mcpsim-lab-desk" }, this.buildTemplates(), this.buildEditor()),
-      this.status,
-      this.error,
-      this.busy,
       (this.result = html("div", { class: "mcpsim-lab-result" })),
       (this.history = html("div", { class: "mcpsim-lab-history" })),
     );
@@ -94,8 +91,9 @@ class MessageLabView extends ActingView {
         html("span", {}, "It is ", this.time),
         this.field("Milliseconds", this.ms),
         this.pass,
-        this.streams,
         this.hang,
+        // Last, because they come and go.
+        this.streams,
       ),
     );
   }
@@ -236,18 +234,18 @@ class MessageLabView extends ActingView {
     const typed = { spellcheck: "false", autocomplete: "off", dir: "ltr" };
     this.method = html("input", { type: "text", size: 8, value: "POST", ...typed });
     this.path = html("input", { type: "text", size: 14, value: "/mcp", ...typed });
-    this.headers = html("textarea", { rows: 6, class: "mcpsim-lab-code", ...typed });
+    this.headers = html("textarea", { rows: 5, class: "mcpsim-lab-code", ...typed });
     this.body = html("textarea", { rows: 16, class: "mcpsim-lab-code", ...typed });
     this.joined = html("input", { type: "checkbox" });
     this.joined.checked = true;
     this.note = html("p", { class: "mcpsim-lab-note", "aria-live": "polite" });
     this.sender = this.button("Send", () => this.send(), { class: "mcpsim-acting-main" });
+    const fit = this.button("Make the headers fit the body", () => this.ask({ do: "fit", body: JSON.stringify(this.body.value) }));
     this.http = html(
       "div",
       { class: "mcpsim-lab-http" },
-      html("div", { class: "mcpsim-acting-group" }, this.field("HTTP method", this.method), this.field("Path", this.path)),
+      html("div", { class: "mcpsim-acting-group" }, this.field("HTTP method", this.method), this.field("Path", this.path), fit),
       this.area("HTTP headers, one a line", this.headers),
-      this.button("Make the headers fit the body", () => this.ask({ do: "fit", body: JSON.stringify(this.body.value) })),
     );
     this.line = html(
       "span",
@@ -262,10 +260,14 @@ class MessageLabView extends ActingView {
     return html(
       "div",
       { class: "mcpsim-lab-editor" },
+      // In sight, however long the message is: how to send it, and what became of it in a sentence.
+      html("div", { class: "mcpsim-acting-group" }, this.sender, html("span", { class: "mcpsim-acting-quiet" }, html("kbd", {}, "Ctrl"), "+", html("kbd", {}, "Enter")), this.line),
+      this.status,
+      this.error,
+      this.busy,
       this.http,
       this.area("Message", this.body),
       this.note,
-      html("div", { class: "mcpsim-acting-group" }, this.sender, html("span", { class: "mcpsim-acting-quiet" }, html("kbd", {}, "Ctrl"), "+", html("kbd", {}, "Enter")), this.line),
     );
   }
 
@@ -314,6 +316,8 @@ class MessageLabView extends ActingView {
     this.showPlace(shown);
     this.stand(this.eras, shown.era);
     this.http.hidden = shown.transport !== "http";
+    // Together with the headers as high as the message alone, so that what comes back is in sight.
+    this.body.rows = shown.transport === "http" ? 9 : 15;
     this.line.hidden = shown.transport === "http";
     if (this.transport && this.transport !== shown.transport) this.headersFor(shown);
     this.transport = shown.transport;
