@@ -129,6 +129,8 @@ class _Timeline:
     by_call: dict[int, _Ask] = field(default_factory=dict[int, _Ask])
     clients: dict[str, str] = field(default_factory=dict[str, str])
     tokens: dict[str, str] = field(default_factory=dict[str, str])
+    # The scopes of what passed through a gateway, by request and the gateway's lane.
+    passed: dict[tuple[_Key, str], set[str]] = field(default_factory=dict[tuple[_Key, str], set[str]])
 
     # ------------------------------------------------------------------------------------- reading
 
@@ -228,6 +230,8 @@ class _Timeline:
         if retry or result.get("resultType", "complete") != "complete":
             return
         entry = self._entry(event, frame, call, result, key, content)
+        if frame.receiver in self.passing.gateways:
+            self.passed.setdefault((key, lane_name(frame.receiver)), set()).add(entry.scope)
         entry.kept = self._keeps(index, entry)
         if entry.kept or (self.imported and entry.fresh_until_us > entry.start_us):
             self._store(entry, lane_name(frame.receiver))
@@ -423,14 +427,20 @@ class _Timeline:
         # Caches that are no client's own: those of gateways, and those that clients share.
         others = dict.fromkeys(entry.owner for entry in self.entries if entry.key == key)
         rows += [self._row(key, who, "gateway", end_us) for who in others if who not in self.clients]
+        for (passed, who), scopes in self.passed.items():
+            # What a trace from elsewhere says nothing of may have been kept.
+            if passed == key and who not in others and not self.imported:
+                why = ": a private result is for one user alone" if scopes == {"private"} else ""
+                rows.append(self._row(key, who, "gateway", end_us, f"keeps nothing of this{why}"))
         return {"label": self.keys[key], "rows": rows}
 
-    def _row(self, key: _Key, who: str, kind: str, end_us: int) -> dict[str, Any]:
+    def _row(self, key: _Key, who: str, kind: str, end_us: int, note: str = "") -> dict[str, Any]:
         principal = self.clients.get(who, "")
         return {
             "who": who,
             "principal": principal,
             "kind": kind,
+            "note": note,
             "ticks": [
                 {"at_us": ask.at_us, "at": clock(ask.at_us), "source": ask.source, "text": ask.text}
                 for ask in self.asks
@@ -515,8 +525,9 @@ def timeline_data(
 
     Returns:
         `lanes`: one for each request that can be kept, with a row for each client that asked and for each
-        gateway that kept it; each row has `ticks` (who asked and was served from where) and `bars` (what was
-        kept). `moments`: everything that happened, in order. Times are in microseconds.
+        gateway that it passed; each row has `ticks` (who asked and was served from where), `bars` (what was
+        kept) and `note` (why there is nothing to be seen of a gateway, or ""). `moments`: everything that
+        happened, in order. Times are in microseconds.
     """
     conversation = read(recording)
     imported = recording.header.get("source") == "import"
@@ -538,7 +549,8 @@ def timeline_text(data: Mapping[str, Any]) -> str:
                 f"kept {clock(bar['start_us'])} to {clock(bar['end_us'])} ({bar['words']})"
                 for bar in row["bars"]
             ]
-            lines.append(f"  {row['who']}: {'; '.join(told)}")
+            if told:
+                lines.append(f"  {row['who']}: {'; '.join(told)}")
     return "\n".join([*lines, *(_line(one) for one in data["moments"])])
 
 

@@ -79,6 +79,18 @@ def test_who_is_served_from_where_stands_there_in_words(show: Open) -> None:
     expect(rows.filter(has_text="gateway answers ben from its cache")).to_have_count(1)
 
 
+def test_a_gateway_that_keeps_nothing_is_shown_with_the_reason(show: Open) -> None:
+    shown = show(CacheTimeline(gateway=True, cache_scope="private"))
+    row = shown.page.locator(".mcpsim-cache-of-gateway")
+    expect(row).to_have_text("gatewaykeeps nothing of this: a private result is for one user alone")
+    # What is said of the last result of each is whole, and what the arrow means stands below.
+    for label in shown.page.locator(".mcpsim-cache-last > .mcpsim-cache-label").all():
+        assert label.evaluate("each => each.scrollWidth <= each.clientWidth"), label.inner_text()
+    expect(shown.page.locator(".mcpsim-cache-legend")).to_contain_text("→ fresh until then")
+    shown.page.get_by_role("combobox", name="cacheScope").select_option("public")
+    expect(row).not_to_contain_text("keeps nothing")
+
+
 def test_turning_the_knobs(show: Open) -> None:
     shown = show(CacheTimeline())
     shown.page.get_by_role("checkbox", name="A gateway with a cache").click()

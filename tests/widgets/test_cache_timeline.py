@@ -103,7 +103,10 @@ def test_a_gateway_serves_the_public_result_and_not_the_private_one() -> None:
     assert (sources(data, "ada"), sources(data, "ben")) == (["server"], ["gateway"])
     assert (sources(data, "ada", 1), sources(data, "ben", 1)) == (["server"], ["server"])
     assert [row["who"] for row in data["lanes"][0]["rows"]] == ["ada", "ben", "gateway"]
-    assert [row["who"] for row in data["lanes"][1]["rows"]] == ["ada", "ben"]
+    gateway = data["lanes"][1]["rows"][-1]
+    assert [row["who"] for row in data["lanes"][1]["rows"]] == ["ada", "ben", "gateway"]
+    assert gateway["bars"] == gateway["ticks"] == []
+    assert gateway["note"] == "keeps nothing of this: a private result is for one user alone"
     assert bars(data, "ada") == []
 
 

@@ -98,7 +98,9 @@ class CacheView extends ActingView {
     const sign = (name, text) => html("span", {}, html("b", { class: `mcpsim-cache-from-${name}`, "aria-hidden": "true" }, CACHE_SIGNS[name]), ` from ${text}`);
     const swatch = (kind, text) => html("span", {}, html("i", { class: `mcpsim-cache-swatch mcpsim-cache-${kind}`, "aria-hidden": "true" }), ` ${text}`);
     const may = shown.imported ? "may be kept: " : "";
-    this.legend.replaceChildren(...shown.sources.map(([name, text]) => sign(name, text)), swatch("fresh", `${may}fresh`), swatch("stale", "stale"), ...shown.marks.map(([, text]) => swatch("dashed", text)));
+    const goesOn = shown.lanes.some((lane) => lane.rows.some((row) => row.bars.some((bar) => bar.goes_on)));
+    const beyond = goesOn ? html("span", {}, "→ fresh until then, beyond the end of the picture") : "";
+    this.legend.replaceChildren(...shown.sources.map(([name, text]) => sign(name, text)), swatch("fresh", `${may}fresh`), swatch("stale", "stale"), beyond, ...shown.marks.map(([, text]) => swatch("dashed", text)));
   }
 
   at(node, at) {
@@ -119,7 +121,8 @@ class CacheView extends ActingView {
       ...row.ticks.map((tick) => `asked at ${tick.at}, from ${(this.shown.sources.find(([name]) => name === tick.source) || ["", ""])[1]}`),
       ...row.bars.map((bar) => `kept: ${bar.words}`),
     ];
-    return html("div", { class: `mcpsim-cache-row mcpsim-cache-of-${row.kind}` }, who, spoken(`${said.join("; ")}.`), html("div", { class: "mcpsim-cache-track" }, ...marks, ...bars, ...ticks, line));
+    const note = row.note ? html("span", { class: "mcpsim-cache-note" }, row.note) : null;
+    return html("div", { class: `mcpsim-cache-row mcpsim-cache-of-${row.kind}` }, who, said.length ? spoken(`${said.join("; ")}.`) : null, html("div", { class: "mcpsim-cache-track" }, ...marks, note, ...bars, ...ticks, line));
   }
 
   bar(bar) {
@@ -131,7 +134,8 @@ class CacheView extends ActingView {
     // What tells one entry from the next comes first: in a short bar the rest has no room.
     const names = [bar.content, bar.scope].filter(Boolean).join(", ");
     const label = html("span", { class: "mcpsim-cache-label" }, `${names}${bar.goes_on ? ` → ${bar.fresh_until}` : ""}`);
-    const node = html("span", { class: `mcpsim-cache-bar mcpsim-cache-stale${bar.kept ? "" : " mcpsim-cache-may"}`, title: `${bar.words}${why}${content}`, "aria-hidden": "true" }, fresh, label);
+    const kinds = [bar.kept ? "" : "mcpsim-cache-may", bar.end_us === this.shown.end_us ? "mcpsim-cache-last" : ""].join(" ");
+    const node = html("span", { class: `mcpsim-cache-bar mcpsim-cache-stale ${kinds}`, title: `${bar.words}${why}${content}`, "aria-hidden": "true" }, fresh, label);
     node.style.width = this.place(width);
     return this.at(node, bar.start_us);
   }
