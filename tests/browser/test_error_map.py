@@ -33,6 +33,24 @@ def test_by_mouse(show: Open) -> None:
     assert shown.is_narrow_enough()
 
 
+@pytest.mark.parametrize(("width", "rows"), [(1180, 9), (704, 8)])
+def test_it_reads_as_a_map(show: Open, page: Page, width: int, rows: int) -> None:
+    page.set_viewport_size({"width": width, "height": 790})
+    shown = show(ErrorMap())
+    box = page.get_by_role("group", name="The errors").bounding_box()
+    assert box
+    buttons = [each.bounding_box() for each in page.locator("[data-code]").all()]
+    seen = [each for each in buttons if each and each["y"] + each["height"] <= box["y"] + box["height"]]
+    assert len(seen) >= rows
+    # Of the chosen one all is said.
+    shown.button("-32602 InvalidParams").click()
+    shown.settle()
+    texts = page.locator(".mcpsim-errors-chosen .mcpsim-errors-text")
+    expect(texts.last).to_contain_text("makes them -32602.")
+    for text in texts.all():
+        assert text.evaluate("each => each.scrollHeight <= each.clientHeight + 1")
+
+
 def test_by_key(show: Open) -> None:
     shown = show(ErrorMap())
     above = shown.page.get_by_role("region", name="Errors: which, when, and for whom")

@@ -15,7 +15,7 @@ class ErrorsView extends ActingView {
     this.table = html("table", { class: "mcpsim-errors-table" });
     this.links = html("p", { class: "mcpsim-acting-notes" });
     this.root.append(
-      this.head("Press an error to see a run in which it happens."),
+      this.head("Press an error to read its whole row, and to see a run in which it happens."),
       html("div", { class: "mcpsim-acting-tools" }, this.field("Era", this.era), this.field("Read by", this.reader)),
       this.error,
       // Not as high as it could be: what is chosen in it is played below.
@@ -51,8 +51,8 @@ class ErrorsView extends ActingView {
     });
     const last = cells.length - 1;
     const texts = cells.map((text, i) =>
-      html("td", {}, ...prose(text), i === last && note ? html("p", { class: "mcpsim-acting-quiet" }, ...prose(`Note: ${note}`)) : null),
+      html("td", {}, html("div", { class: "mcpsim-errors-text" }, ...prose(text), i === last && note ? html("p", { class: "mcpsim-acting-quiet" }, ...prose(`Note: ${note}`)) : null)),
     );
-    return html("tr", {}, html("th", { scope: "row" }, button), ...texts);
+    return html("tr", { class: chosen ? "mcpsim-errors-chosen" : null }, html("th", { scope: "row" }, button), ...texts);
   }
 }
