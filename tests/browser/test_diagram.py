@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mcpsim.course import STORIES
 
-ROUNDED = "▸ 2 rounds of tools/call, 6 steps"
+ROUNDED = "▸ 2 rounds, 6 steps"
 
 
 def story(name: str) -> Any:

@@ -410,8 +410,11 @@ class Diagram {
       const room = before ? from - AXIS_WIDTH - space : this.inner - from - 2 * space;
       label.style.maxWidth = `${room}px`;
       label.classList.add("mcpsim-boxed");
-      // A row has room for a second line.
-      if (!step.gist && step.label.length * 7 + 40 > room) label.classList.add("mcpsim-two");
+      // A row has room for a second line: both are about as long.
+      if (!step.gist && step.label.length * 7 + 40 > room) {
+        label.classList.add("mcpsim-two");
+        label.style.maxWidth = `${Math.min(room, step.label.length * 4.2 + 64)}px`;
+      }
     }
     const row = html(
       "div",

@@ -71,7 +71,9 @@ class Folding {
     const known = this.threads.get(step.thread);
     if (!known || known.first !== step.n) return [];
     const folded = this.isFolded(step);
-    const text = folded ? `▸ ${this.words(step.thread)}${this.count(step.thread)}` : "▾";
+    // The label before it says of what.
+    const words = this.words(step.thread).replace(/^(\d+ \w+) of .*$/, "$1");
+    const text = folded ? `▸ ${words}${this.count(step.thread)}` : "▾";
     const tag = html("span", { class: "mcpsim-fold", title: folded ? "Unfold (c)" : "Fold (c)" }, text);
     // For the mouse alone: within an option of a list nothing else can be pressed. The key is c.
     tag.addEventListener("click", (event) => {
