@@ -118,6 +118,16 @@ def test_the_page_size_and_what_cannot_be_done(show: Open) -> None:
     expect(shown.button("Remove")).to_be_focused()
 
 
+def test_every_column_is_in_sight_in_a_narrow_page(show: Open, page: Page) -> None:
+    page.set_viewport_size({"width": 692, "height": 790})
+    shown = show(PaginationExplorer())
+    for name in ("First page", "Add", "Next page", "Remove", "Next page", "Send it"):
+        shown.button(name).click()
+        shown.settle()
+    box = page.get_by_role("group", name="The list and its pages")
+    assert box.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
 @pytest.mark.parametrize("width", [1400, 900, 400])
 def test_it_fits_and_leaves_nothing_behind(show: Open, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
