@@ -29,6 +29,21 @@ def matrix(shown: Shown) -> Locator:
     return shown.page.get_by_role("region", name="Versions and eras")
 
 
+def test_the_chosen_cell_alone_has_the_colour_of_what_is_chosen(show: Open) -> None:
+    shown = show(EraMatrix())
+    cells = shown.page.locator(".mcpsim-matrix-cell")
+
+    def colours() -> list[str]:
+        return [each.evaluate("each => getComputedStyle(each).borderTopColor") for each in cells.all()]
+
+    before = colours()
+    chosen = cell(shown, "Dual-era client", 0).evaluate("each => getComputedStyle(each).borderTopColor")
+    assert before.count(chosen) == 1
+    for column in (0, 1):
+        cell(shown, "Legacy client", column).hover()
+        assert colours().count(chosen) == 1
+
+
 def test_a_click_plays_a_cell(show: Open) -> None:
     shown = show(EraMatrix())
     expect(cell(shown, "Dual-era client", 0)).to_have_attribute("aria-pressed", "true")
