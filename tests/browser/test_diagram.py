@@ -160,7 +160,7 @@ def test_fold_by_key(play):
     at(page, 1)
     assert shown(page) == [1, 7, 8]
     expect(current(page)).to_contain_text(ROUNDED)
-    expect(current(page)).to_have_attribute("aria-description", "folded: 2 rounds of tools/call, 6 steps")
+    expect(current(page)).to_have_attribute("aria-description", "folded: 2 rounds, 6 steps")
     page.keyboard.press("ArrowRight")
     at(page, 7)
     page.keyboard.press("ArrowLeft")

@@ -421,6 +421,8 @@ class Diagram {
       { role: "option", "data-step": step.n, "aria-posinset": step.n, "aria-setsize": this.view.last },
       ...apart(html("span", { class: "mcpsim-number" }, step.n), label, html("span", { class: "mcpsim-time" }, step.time)),
     );
+    // A row that stands for several has no room for more about its first message.
+    if (label.classList.contains("mcpsim-wide")) label.querySelector(".mcpsim-gist")?.remove();
     // What is seen comes first and as it is: whoever speaks to the computer says what he sees.
     const seen = label.textContent.trim();
     const kind = NAMED.has(step.kind) ? KINDS[step.kind] : "";

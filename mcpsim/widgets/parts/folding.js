@@ -67,13 +67,16 @@ class Folding {
     return this.view.hiding ? "" : `, ${this.threads.get(thread).count} steps`;
   }
 
+  // The same beside the label of a message, which says of what. Seen and heard it is the same text.
+  inShort(thread) {
+    return `${this.words(thread).replace(/^(\d+ \w+) of .*$/, "$1")}${this.count(thread)}`;
+  }
+
   tags(step) {
     const known = this.threads.get(step.thread);
     if (!known || known.first !== step.n) return [];
     const folded = this.isFolded(step);
-    // The label before it says of what.
-    const words = this.words(step.thread).replace(/^(\d+ \w+) of .*$/, "$1");
-    const text = folded ? `▸ ${words}${this.count(step.thread)}` : "▾";
+    const text = folded ? `▸ ${this.inShort(step.thread)}` : "▾";
     const tag = html("span", { class: "mcpsim-fold", title: folded ? "Unfold (c)" : "Fold (c)" }, text);
     // For the mouse alone: within an option of a list nothing else can be pressed. The key is c.
     tag.addEventListener("click", (event) => {
@@ -89,7 +92,7 @@ class Folding {
   }
 
   says(step) {
-    return this.isFolded(step) ? `folded: ${this.words(step.thread)}${this.count(step.thread)}` : "";
+    return this.isFolded(step) ? `folded: ${this.inShort(step.thread)}` : "";
   }
 
   onKey(event) {
