@@ -26,7 +26,9 @@ LEDGER: Final = """(() => {
   };
   let now = null;
 
-  const isControl = (one) => one.matches(CONTROL) || (clicked.has(one) && !one.matches("[role=listbox]"));
+  // A list, or what holds other controls, listens for what is in it.
+  const holds = (one) => one.matches("[role=listbox], [role=region], :has(button)");
+  const isControl = (one) => one.matches(CONTROL) || (clicked.has(one) && !holds(one));
   const controlOf = (target) => {
     const label = target.closest?.("label");
     if (label && label.control) return label.control;
