@@ -16,11 +16,12 @@ from mcp_types.methods import parse_server_result
 
 from mcpsim import CapabilityMissing, ProtocolError, simulate
 from mcpsim.course import ScriptedModel, exercises, help_desk, text_of
-from mcpsim.course.exercises import ExerciseSet, Outcome
+from mcpsim.course.exercises import ExerciseSet
 from mcpsim.course.exercises.set_13_one_tool_call.host import MOST, SCENES
 from mcpsim.course.exercises.set_13_one_tool_call.reads import CASES, MARKS, SEEDS, cases
 from mcpsim.course.exercises.set_13_one_tool_call.sees import PIECES
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN
+from tests.exercises.answers import *  # noqa: F403 - the tests that every set shares
 
 # --- 13, sees -------------------------------------------------------------------------------------
 
@@ -557,39 +558,11 @@ WRITERS: Final = [
 ]
 
 ALL: Final = [*SEEN, *READS, *HOSTS, *WRITERS]
-RIGHT: Final = [row for row in ALL if len(row) == 2]
-WRONG: Final = [row for row in ALL if len(row) == 4]
 
 
 @pytest.fixture
 def set_of() -> Callable[..., ExerciseSet]:
     return exercises.tool_call
-
-
-def test_each_exercise_has_another_right_answer_and_three_wrong_ones(
-    set_of: Callable[..., ExerciseSet],
-) -> None:
-    for exercise in set_of().exercises:
-        assert sum(name == exercise.task.name for name, _ in RIGHT) >= 1, exercise
-        assert sum(name == exercise.task.name for name, *_ in WRONG) >= 3, exercise
-
-
-@pytest.mark.parametrize(("name", "answer"), RIGHT, ids=[f"{name}-{n}" for n, (name, _) in enumerate(RIGHT)])
-def test_what_is_right_passes(set_of: Callable[..., ExerciseSet], name: str, answer: Any) -> None:
-    verdict = getattr(set_of(), name).check(answer)
-    assert verdict.outcome is Outcome.PASSED, verdict
-
-
-@pytest.mark.parametrize(
-    ("name", "answer", "seen", "why"), WRONG, ids=[f"{name}-{n}" for n, (name, *_) in enumerate(WRONG)]
-)
-def test_what_is_wrong_fails_for_its_reason(
-    set_of: Callable[..., ExerciseSet], name: str, answer: Any, seen: str, why: str
-) -> None:
-    verdict = getattr(set_of(), name).check(answer)
-    assert verdict.outcome is Outcome.NOT_YET, verdict
-    assert seen in verdict.seen
-    assert why in f"{verdict.rule.text if verdict.rule else ''} {verdict.look}"
 
 
 def test_the_outcomes_are_results_that_a_server_may_send() -> None:
