@@ -14,8 +14,7 @@ from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.showing import describe_error
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Outcome, Rule, Verdict
-from mcpsim.eras.pages import MODERN, spec_url
-from mcpsim.eras.revisions import LATEST_MODERN
+from mcpsim.eras.pages import MODERN, REFERENCE_REVISION, spec_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,8 @@ class Task:
         solution: one right answer, as code, in pieces that fit a notebook's cell.
         why: one or two sentences on the solution.
         grade: gets the answer and the `Learner` that runs it. It raises NotYet or NotAttempted.
-        pages: what to read: labels and pages of the specification of the modern era.
+        pages: what to read: labels and pages of the specification.
+        era: whose pages: "modern" or "legacy".
         play: how to play the answer and look at its messages, as code, or "".
         show: what the learner looks at before writing, as code for a cell above the starter, or "".
         points: what the exercise is worth where a class is graded; more for what takes longer.
@@ -61,6 +61,7 @@ class Task:
     why: str
     grade: Callable[[Any, Learner], Passed]
     pages: tuple[tuple[str, str], ...] = ()
+    era: str = MODERN
     play: str = ""
     show: str = ""
     points: int = 10
@@ -68,7 +69,8 @@ class Task:
     @property
     def reading(self) -> str:
         """The pages, as links in Markdown."""
-        links = (f"[{label}, {LATEST_MODERN}]({spec_url(MODERN, page)})" for label, page in self.pages)
+        revision = REFERENCE_REVISION[self.era]
+        links = (f"[{label}, {revision}]({spec_url(self.era, page)})" for label, page in self.pages)
         return f"Where the rules stand: {', '.join(links)}."
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mcpsim.client import Client
-from mcpsim.course.exercises.exercise import Passed
+from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.set_03_handshake.legacy_task import (
+from mcpsim.course.exercises.set_03_handshake.rules import (
     ANOTHER_VERSION,
     CLIENT_WAITS,
     EMPTY_ANSWER,
@@ -19,11 +19,11 @@ from mcpsim.course.exercises.set_03_handshake.legacy_task import (
     PING,
     READY,
     SERVER_WAITS,
-    LegacyTask,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.servers import help_desk
+from mcpsim.eras.pages import LEGACY
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.recording import Recording
 from mcpsim.simulation import simulate
@@ -147,7 +147,8 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-TASK: Final = LegacyTask(
+TASK: Final = Task(
+    era=LEGACY,
     name="faults",
     title="Find the fault",
     text="""\

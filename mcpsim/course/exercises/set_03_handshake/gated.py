@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-from mcpsim.course.exercises.exercise import Passed
+from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
-from mcpsim.course.exercises.set_03_handshake.legacy_task import (
+from mcpsim.course.exercises.set_03_handshake.rules import (
     CAPABILITIES,
     NEGOTIATED_ONLY,
     OPERATION,
-    LegacyTask,
 )
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import BY_NAME_AND_REVISION, Method
+from mcpsim.eras.pages import LEGACY
 from mcpsim.eras.revisions import LATEST_LEGACY
 
 SEEDS: Final = (1, 2, 3)
@@ -152,7 +152,8 @@ _ROWS: Final = "\n".join(
     f"| `{path}` | {who} | {', '.join(f'`{name}`' for name in names)} |" for who, path, names in TABLE
 )
 
-TASK: Final = LegacyTask(
+TASK: Final = Task(
+    era=LEGACY,
     name="gated",
     title="The gate of the capabilities",
     text=f"""\

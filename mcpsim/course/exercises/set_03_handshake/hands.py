@@ -10,10 +10,10 @@ from typing import Final
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
-from mcpsim.course.exercises.exercise import Passed
+from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_text
-from mcpsim.course.exercises.set_03_handshake.legacy_task import (
+from mcpsim.course.exercises.set_03_handshake.rules import (
     ANOTHER_VERSION,
     CLIENT_WAITS,
     DISCONNECTS,
@@ -22,7 +22,6 @@ from mcpsim.course.exercises.set_03_handshake.legacy_task import (
     NEGOTIATION,
     OWN_VERSION,
     READY,
-    LegacyTask,
 )
 from mcpsim.course.exercises.set_03_handshake.worlds import SEEDS, ByHand, pipe
 from mcpsim.course.exercises.showing import name_of, show
@@ -205,7 +204,8 @@ simulate(open_a_session, server=help_desk(era="legacy"), era="legacy", connect=F
 
 TITLE: Final = "Shake hands"
 
-TASK: Final = LegacyTask(
+TASK: Final = Task(
+    era=LEGACY,
     name="hands",
     title=TITLE,
     text=f"""\

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from mcpsim.course.exercises.exercise import Passed
+from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.set_03_handshake.legacy_task import (
+from mcpsim.course.exercises.set_03_handshake.rules import (
     CANCELLATION,
     CLIENT_WAITS,
     EITHER_PINGS,
@@ -16,9 +16,9 @@ from mcpsim.course.exercises.set_03_handshake.legacy_task import (
     NEGOTIATED_ONLY,
     OPERATION,
     SERVER_WAITS,
-    LegacyTask,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.eras.pages import LEGACY
 
 YES: Final = "yes"
 SHOULD_NOT: Final = "SHOULD NOT"
@@ -99,7 +99,8 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-TASK: Final = LegacyTask(
+TASK: Final = Task(
+    era=LEGACY,
     name="moments",
     title="What may be sent when?",
     text=f"""\

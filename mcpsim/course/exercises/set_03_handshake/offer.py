@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from mcpsim.course.exercises.exercise import Passed
+from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text
-from mcpsim.course.exercises.set_03_handshake.legacy_task import (
+from mcpsim.course.exercises.set_03_handshake.rules import (
     ANOTHER_VERSION,
     NEGOTIATION,
     SAME_VERSION,
-    LegacyTask,
 )
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
+from mcpsim.eras.pages import LEGACY
 from mcpsim.eras.revisions import LATEST_LEGACY, LEGACY_REVISIONS
 
 SEEDS: Final = (1, 2, 3, 4)
@@ -87,7 +87,8 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-TASK: Final = LegacyTask(
+TASK: Final = Task(
+    era=LEGACY,
     name="offer",
     title="Answer a proposal",
     text="""\

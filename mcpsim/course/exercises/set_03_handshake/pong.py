@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, cast
 
-from mcpsim.course.exercises.exercise import Passed
+from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_integer, as_text
-from mcpsim.course.exercises.set_03_handshake.legacy_task import (
+from mcpsim.course.exercises.set_03_handshake.rules import (
     EMPTY_ANSWER,
     NEGOTIATED_ONLY,
     NOTIFICATIONS,
     PING,
     RESPONSES,
-    LegacyTask,
     rule,
 )
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
+from mcpsim.eras.pages import LEGACY
 from mcpsim.errors import METHOD_NOT_FOUND, MalformedMessage
 from mcpsim.messages import from_object
 
@@ -149,7 +149,8 @@ def _same_id(given: object, asked: object) -> bool:
     return as_integer(given) == asked
 
 
-TASK: Final = LegacyTask(
+TASK: Final = Task(
+    era=LEGACY,
     name="pong",
     title="Answer the server",
     text=f"""\

@@ -1,14 +1,11 @@
-"""A task whose rules stand on the pages of the legacy era, and those rules."""
+"""The rules of the handshake, in our words: they stand on the pages of the legacy era."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from mcpsim.course.exercises.exercise import Task
 from mcpsim.course.exercises.verdict import Rule
-from mcpsim.eras.pages import LEGACY, spec_url
-from mcpsim.eras.revisions import LATEST_LEGACY
+from mcpsim.eras.pages import LEGACY
 
 INITIALIZATION: Final = "basic/lifecycle#initialization"
 NEGOTIATION: Final = "basic/lifecycle#version-negotiation"
@@ -18,17 +15,6 @@ PING: Final = "basic/utilities/ping#behavior-requirements"
 CANCELLATION: Final = "basic/utilities/cancellation#behavior-requirements"
 RESPONSES: Final = "basic/index#responses"
 NOTIFICATIONS: Final = "basic/index#notifications"
-
-
-@dataclass(frozen=True, slots=True)
-class LegacyTask(Task):
-    """A task about the legacy era: `pages` are pages of its reference revision."""
-
-    @property
-    def reading(self) -> str:
-        """The pages, as links in Markdown."""
-        links = (f"[{label}, {LATEST_LEGACY}]({spec_url(LEGACY, page)})" for label, page in self.pages)
-        return f"Where the rules stand: {', '.join(links)}."
 
 
 def rule(text: str, page: str) -> Rule:
