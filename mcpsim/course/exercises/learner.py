@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio
 
@@ -100,6 +100,7 @@ class Learner:
         title: str = "Your story",
         judge: Callable[[Recording], None] = _no_remarks,
         written: Any = None,
+        **setting: Any,
     ) -> Run:
         """Play a story of the learner's on the virtual clock.
 
@@ -107,9 +108,10 @@ class Learner:
             arguments: what the story gets after its client.
             server, client, transport, seed: as for `simulate`.
             title: what the recording is called.
-            judge: looks at the recording, also where the story did not catch an error of the server: what it
-                sees is often the reason. It raises NotYet.
+            judge: looks at the recording, also where the story raised: what it sees is often the reason. It
+                raises NotYet.
             written: what the learner wrote, where that is not the story but something that the story uses.
+            setting: more of what `simulate` takes, such as `faults`, `twist`, `connect`, `gateway`.
 
         Raises:
             NotAttempted: the story returned `...`.
@@ -129,6 +131,7 @@ class Learner:
             seed=seed,
             title=title,
             step_limit_s=self._step_limit_s(),
+            **setting,
         )
         try:
             with simulation:
@@ -149,13 +152,14 @@ class Learner:
         if run.error is None and is_placeholder(run.value):
             raise NotAttempted
         error = None if run.error is None else _raised(own, run.error, "", _PLAY_IT, run.recording)
-        if error is not None and not isinstance(run.error, ProtocolError):
-            raise error
         try:
             judge(run.recording)
         except NotYet as found:
-            seen = found.seen if error is None else f"{found.seen} {error.seen}"
-            raise NotYet(seen, found.rule, found.look, run.recording) from None
+            said = [found.seen] if error is None else [found.seen, error.seen]
+            if not isinstance(run.error, ProtocolError):
+                # An error of the server is what came of the messages. Any other one comes first.
+                said.reverse()
+            raise NotYet(" ".join(said), found.rule, found.look, run.recording) from None
         if error is not None:
             raise error
         return run
@@ -230,12 +234,20 @@ def _raised(
     recording: Recording | None = None,
     rule: Rule | None = None,
 ) -> NotYet:
+    error = _first(error)
     if isinstance(error, KeyboardInterrupt):
         return NotYet("The check was stopped before it was done.", look="Run the cell again.")
     if isinstance(error, ProtocolError):
         look = _CATCH_IT
     seen = f"{name_of(function)} raised {describe_error(error, function)}{where}."
     return NotYet(seen, rule, look, recording)
+
+
+def _first(error: BaseException) -> BaseException:
+    """Of what several tasks met at the same time, what the first one met."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
 
 
 def _kind(value: object) -> str:

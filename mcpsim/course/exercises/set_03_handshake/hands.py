@@ -10,6 +10,7 @@ from typing import Final
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
+from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_text
@@ -23,7 +24,7 @@ from mcpsim.course.exercises.set_03_handshake.rules import (
     OWN_VERSION,
     READY,
 )
-from mcpsim.course.exercises.set_03_handshake.worlds import SEEDS, ByHand, pipe
+from mcpsim.course.exercises.set_03_handshake.worlds import SEEDS, pipe
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import Exchange, exchanges
 from mcpsim.course.exercises.verdict import NotYet, Rule
@@ -73,7 +74,8 @@ def grade(answer: object, learner: Learner) -> Passed:
                 answer,
                 list(case.spoken),
                 server=case.server(),
-                client=ByHand(),
+                client=Client(era="legacy"),
+                connect=False,
                 transport=pipe(),
                 seed=seed,
                 title=TITLE,

@@ -11,7 +11,6 @@ from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_text, items_of, texts_of
-from mcpsim.course.exercises.set_05_eras_side_by_side.playing import play
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import exchanges
 from mcpsim.course.exercises.verdict import NotYet, Rule
@@ -192,7 +191,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     for kind in KINDS:
         for way in kind.ways:
             runs += 1
-            _play(answer, kind, way(jitter_ms=JITTER_MS), runs)
+            _play(answer, learner, kind, way(jitter_ms=JITTER_MS), runs)
     return Passed(
         f"In {runs} runs with {len(KINDS)} kinds of servers the client spoke what the server speaks, or "
         f"left.",
@@ -200,13 +199,13 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _play(answer: Any, kind: Kind, transport: Stdio | StreamableHttp, seed: int) -> None:
+def _play(answer: Any, learner: Learner, kind: Kind, transport: Stdio | StreamableHttp, seed: int) -> None:
     settings: dict[str, Any] = {} if kind.versions is None else {"versions": kind.versions}
     server = help_desk(era=kind.era, **settings)
     where = f"A server {kind.what}, over {'HTTP' if transport.name == 'http' else 'stdio'}"
-    run = play(
-        lambda client: answer(client, list(kind.spoken)),
-        written=answer,
+    run = learner.play(
+        answer,
+        list(kind.spoken),
         server=server,
         client=Client(era="modern", protocol_version=kind.spoken[0]),
         transport=transport,

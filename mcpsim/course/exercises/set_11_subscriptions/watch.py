@@ -13,7 +13,6 @@ from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text
-from mcpsim.course.exercises.set_05_eras_side_by_side.playing import play
 from mcpsim.course.exercises.set_11_subscriptions.rules import (
     ACKNOWLEDGED,
     ASKED,
@@ -205,7 +204,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     for scene in SCENES:
         for way in scene.ways:
             for seed in SEEDS:
-                _play(answer, scene, way(jitter_ms=JITTER_MS), seed)
+                _play(answer, learner, scene, way(jitter_ms=JITTER_MS), seed)
                 runs += 1
     return Passed(
         f"In {runs} runs the watcher showed the last price in the end: after breaks, ends and changes that "
@@ -215,7 +214,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _play(answer: Any, scene: Scene, transport: Stdio | StreamableHttp, seed: int) -> None:
+def _play(answer: Any, learner: Learner, scene: Scene, transport: Stdio | StreamableHttp, seed: int) -> None:
     rng = Random(f"watch:{scene.what}:{seed}")
     uri = f"price://{rng.choice(('paper', 'ink', 'chalk'))}-{rng.randrange(99)}"
     price = Price(rng, uri)
@@ -256,7 +255,7 @@ def _play(answer: Any, scene: Scene, transport: Stdio | StreamableHttp, seed: in
                 "It watches until it is cancelled: put all of it into a loop.",
             )
 
-    run = play(
+    run = learner.play(
         story,
         written=answer,
         server=price.server(),

@@ -13,7 +13,7 @@ from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text
-from mcpsim.course.exercises.set_14_stateless_at_scale.fleet import Fleet
+from mcpsim.course.exercises.set_14_stateless_at_scale.fleet import visit_all
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.errors import ToolError
@@ -163,11 +163,11 @@ def grade(answer: object, learner: Learner) -> Passed:
         raise NotYet(
             f"This is not a function: it is {show(answer, 60)}.", look="Pass the async function itself."
         )
-    fleet, bills = Fleet(learner), 0
+    bills = 0
     for case in CASES:
         for seed in SEEDS:
             for replicas in (2, 3):
-                bills += _play(answer, fleet, case, seed, replicas)
+                bills += _play(answer, learner, case, seed, replicas)
     return Passed(
         f"{bills} bills, {len(CASES)} kinds of trouble: each was paid once where the bank could be reached, "
         "and "
@@ -176,7 +176,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _play(answer: Any, fleet: Fleet, case: Case, seed: int, replicas: int) -> int:
+def _play(answer: Any, learner: Learner, case: Case, seed: int, replicas: int) -> int:
     rng = Random(f"pay:{case.what}:{seed}:{replicas}")
     # Each user has bills of the same numbers: a number alone says too little.
     bills = [f"B-{number}" for number in rng.sample(range(100, 1000), 2)]
@@ -188,7 +188,8 @@ def _play(answer: Any, fleet: Fleet, case: Case, seed: int, replicas: int) -> in
         for bill in bills:
             values[lane, bill] = await answer(client, lane, bill, MOST)
 
-    recording = fleet.visit(
+    recording = visit_all(
+        learner,
         answer,
         visit,
         server=bank.server(case.tool),

@@ -13,7 +13,6 @@ from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_16_capstone.building import listed, words
-from mcpsim.course.exercises.set_16_capstone.playing import play
 from mcpsim.course.exercises.showing import describe_error, name_of, show
 from mcpsim.course.exercises.traffic import exchanges
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
@@ -301,20 +300,19 @@ def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
                 recording,
             )
 
-    run = play(
+    run = learner.play(
         story,
+        written=answer,
         server=hall.server(),
         client=client,
-        world=world,
+        transport=world.transport,
+        seed=world.seed,
         faults=_faults(scene),
         title=scene.what.capitalize(),
-        written=answer,
     )
     wanted = last if scene.ends else None
     try:
         judge(run.recording)
-        if is_placeholder(run.value):
-            raise NotAttempted
         _judge_calls(where, uses, person, run.recording)
         _judge_reading(where, wish, uses, model.has_read)
         _judge_rest(where, uses, person, hall)

@@ -22,7 +22,6 @@ from mcpsim.course.exercises.set_16_capstone.building import (
     text_of_result,
     words,
 )
-from mcpsim.course.exercises.set_16_capstone.playing import play
 from mcpsim.course.exercises.set_16_capstone.repair import Lamp
 from mcpsim.course.exercises.showing import show
 from mcpsim.course.exercises.verdict import NotYet, Rule
@@ -214,7 +213,7 @@ def _visit(answer: Any, learner: Learner, world: World) -> None:
     where = f"In {world}:"
     weeks = 1 + world.seed % 4
     visit = Visit(library, where, weeks)
-    _play(visit.all, answer, server, world, {"weeks": weeks}, where)
+    _play(visit.all, answer, learner, server, world, {"weeks": weeks}, where)
 
 
 def _decline(answer: Any, learner: Learner) -> None:
@@ -228,7 +227,7 @@ def _decline(answer: Any, learner: Learner) -> None:
             async def story(client: Client, title: str = title) -> None:
                 await client.call_tool("reserve", {"title": title})
 
-            _play(story, answer, server, world, reply, where)
+            _play(story, answer, learner, server, world, reply, where)
             if library.lent:
                 raise NotYet(f"{where} `lend` was called with {show(library.lent)}.", ANSWERS, _ACTION)
 
@@ -237,7 +236,13 @@ _ACTION: Final = 'Look at `answer.action`: only "accept" has content.'
 
 
 def _play(
-    story: Callable[[Client], Any], answer: Any, server: Server, world: World, reply: Any, where: str
+    story: Callable[[Client], Any],
+    answer: Any,
+    learner: Learner,
+    server: Server,
+    world: World,
+    reply: Any,
+    where: str,
 ) -> None:
     found: list[NotYet] = []
 
@@ -253,11 +258,17 @@ def _play(
         await anyio.sleep(1)
 
     client = Client(era=world.era, elicit=lambda asked: reply)
-    run = play(caught, server=server, client=client, world=world, faults=(), title="A visit", written=answer)
+    run = learner.play(
+        caught,
+        written=answer,
+        server=server,
+        client=client,
+        transport=world.transport,
+        seed=world.seed,
+        title="A visit",
+    )
     if found:
         raise NotYet(found[0].seen, found[0].rule, found[0].look, run.recording)
-    if run.error is not None:
-        raise NotYet(f"{where} {type(run.error).__name__}: {run.error}", recording=run.recording)
 
 
 def _judged(answer: Any, learner: Learner) -> tuple[Ruling, ...]:
