@@ -219,7 +219,7 @@ def test_the_solution_is_shown_whole(make: Maker, name: str) -> None:
     card = exercise.solution()
     for cell in exercise.task.solution:
         assert cell in card.block
-        assert len([line for line in cell.splitlines() if line.strip()]) <= 12
+        assert len(cell.splitlines()) <= 12
     assert exercise.task.why.split(".")[0].split()[0] in repr(card)
 
 

@@ -100,7 +100,7 @@ def test_the_solutions_are_those_of_the_exercises_and_pass(project: Path, name: 
 def test_cells_are_short_and_links_lead_somewhere(project: Path, folder: str, name: str, make: Maker) -> None:
     path = project / folder / name
     for _, cell in code_cells(read_notebook(path.read_bytes())):
-        lines = [line for line in cell_source(cell).splitlines() if line.strip()]
+        lines = cell_source(cell).splitlines()
         assert len(lines) <= 12
         assert max(map(len, lines)) <= 110
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(cells_of(path))):

@@ -366,17 +366,17 @@ class HostCache:
     ),
     solution=(
         """\
-class HostCache:
+class Kept:
     def __init__(self):
         self.entries, self.news = [], []
 
     def get(self, method, params, principal, now_ms):
-        for entry in self.entries:
-            if fits(entry, method, params, principal) and is_fresh(entry, self.news, now_ms):
-                return entry.result
-
-    def put(self, method, params, principal, result, now_ms):
-        self.entries.append(ex.Entry(method, params, principal, result, now_ms))
+        kept = [one for one in self.entries if fits(one, method, params, principal)]
+        return next((one.result for one in kept if is_fresh(one, self.news, now_ms)), None)""",
+        """\
+class HostCache(Kept):
+    def put(self, *entry):
+        self.entries.append(ex.Entry(*entry))
 
     def notified(self, method, params, now_ms):
         self.news.append((now_ms, method, params))""",

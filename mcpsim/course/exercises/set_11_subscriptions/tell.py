@@ -296,8 +296,6 @@ notifications does not matter.""",
     answer="Subscriptions",
     starter='''\
 class Subscriptions:
-    """The subscriptions of a server."""
-
     def __init__(self, capabilities):
         self.capabilities = capabilities
 
@@ -338,9 +336,8 @@ class Subscriptions:
         self.agreed = {}
 
     def listen(self, id, notifications):
-        agreed = {kind: wish for kind, wish in notifications.items() if wish and kind in self.kinds}
-        self.agreed[id] = agreed
-        return [notification("notifications/subscriptions/acknowledged", id, notifications=agreed)]
+        self.agreed[id] = {kind: wish for kind, wish in notifications.items() if wish and kind in self.kinds}
+        return [notification("notifications/subscriptions/acknowledged", id, notifications=self.agreed[id])]
 
     def cancelled(self, id):
         self.agreed.pop(id, None)

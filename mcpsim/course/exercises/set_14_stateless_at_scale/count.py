@@ -267,9 +267,8 @@ def outcome_of(back):
     if any(isinstance(message, ErrorResponse) for message in messages):
         return "error"
     return "nothing\"""",
+        "from collections import Counter, defaultdict",
         """\
-from collections import Counter, defaultdict
-
 def count_calls(recording):
     calls, back = [], defaultdict(list)
     for frame in recording.frames:
