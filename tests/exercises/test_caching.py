@@ -55,7 +55,7 @@ WHO: Final = {
 
 GETS: Final = [
     ("who_gets", dict(reversed(WHO.items()))),
-    ("who_gets", {**WHO, "B": "anybody"}, "B: anybody is not it", "MUST NOT be shared"),
+    ("who_gets", {**WHO, "B": "anybody"}, "B is not 'anybody'. It is fresh", "MUST NOT be shared"),
     ("who_gets", {**WHO, "C": "anybody"}, "it is stale, whoever it is for", "now < time received"),
     ("who_gets", {**WHO, "D": "anybody"}, "no cacheable method", "Six methods"),
     ("who_gets", {**WHO, "F": "ada"}, "a question, and no content", "not cacheable"),
@@ -65,7 +65,7 @@ GETS: Final = [
     ("who_gets", {**WHO, "J": "nobody"}, "A page is a result of its own", "same authorization context"),
     ("who_gets", {**WHO, "K": "ada"}, "Public is public", "from an authenticated endpoint"),
     ("who_gets", {**WHO, "L": "anybody"}, "not right any more", "invalidates a cached result"),
-    ("who_gets", {**WHO, "E": "everybody"}, "E: the answer is 'everybody'", "anybody, ada, nobody"),
+    ("who_gets", {**WHO, "E": "everybody"}, "E: 'everybody' is none of the words", "The words are"),
     ("who_gets", {**WHO, "L": ...}, "11 of 12 are answered", "Still open: L"),
 ]
 

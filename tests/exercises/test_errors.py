@@ -48,16 +48,16 @@ OF_KINDS: Final = [
     (
         "kinds",
         of_kinds(A="protocol"),
-        "6 of 7 are right. A: it is no protocol error",
+        "6 of 7 are right. A is not 'protocol'. The request is in order",
         "input that it does not",
     ),
-    ("kinds", of_kinds(B="tool"), "B: it is no tool error. No tool of that name", "An unknown tool"),
+    ("kinds", of_kinds(B="tool"), "B is not 'tool'. No tool of that name", "An unknown tool"),
     ("kinds", of_kinds(C="protocol"), "The server is well", "Failures of what is behind a tool"),
     ("kinds", of_kinds(D="tool"), "the request is malformed", "a malformed request"),
     ("kinds", of_kinds(E="protocol"), "the answer is no", "rules of the business"),
     ("kinds", of_kinds(F="tool"), "Only the result of a tool call", "MUST return -32602"),
     ("kinds", of_kinds(G="tool"), "before any tool runs", "a required key of `_meta`"),
-    ("kinds", of_kinds(G="isError"), "G: 'isError' is none of the words", "The words are tool, protocol"),
+    ("kinds", of_kinds(G="isError"), "G: 'isError' is none of the words", 'The words are "tool", "protocol"'),
     ("kinds", of_kinds(A=...), "6 of 7 are answered", "Still open: A"),
 ]
 

@@ -45,12 +45,17 @@ STRENGTH: Final = {
 
 RULES: Final = [
     ("cursor_rules", dict(reversed(STRENGTH.items()))),
-    ("cursor_rules", {**STRENGTH, "C": "MUST"}, "7 of 8 are right. C,", "SHOULD treat a missing"),
+    (
+        "cursor_rules",
+        {**STRENGTH, "C": "MUST"},
+        "7 of 8 are right. C is not 'MUST'.",
+        "SHOULD treat a missing",
+    ),
     ("cursor_rules", {**STRENGTH, "E": "SHOULD"}, "the same number of members", "Nothing asks the server"),
     ("cursor_rules", {**STRENGTH, "F": "MUST"}, "with -32602.", "SHOULD result in the error"),
     ("cursor_rules", {**STRENGTH, "G": "none"}, "the same `cacheScope`", "MUST apply the same"),
     ("cursor_rules", {**STRENGTH, "B": "SHOULD"}, "is an empty string", "MUST NOT be taken for the end"),
-    ("cursor_rules", {**STRENGTH, "H": "MUST NOT"}, "H: the answer is 'MUST NOT'", "MUST, SHOULD, none"),
+    ("cursor_rules", {**STRENGTH, "H": "MUST NOT"}, "H: 'MUST NOT' is none of the words", "The words are"),
     ("cursor_rules", {**STRENGTH, "H": ...}, "7 of 8 are answered", "Still open: H"),
 ]
 

@@ -52,10 +52,10 @@ def by(**changes: Any) -> dict[str, Any]:
 
 FORMS: Final = [
     ("forms", dict(sorted(ASK_BY.items(), reverse=True))),
-    ("forms", by(A="url"), "6 of 7 are right. A: url does not fit", "are not forbidden"),
-    ("forms", by(B="form"), "B: form does not fit. A key gives access", "MUST NOT ask for passwords"),
-    ("forms", by(C="url"), "C: url does not fit", "Nested objects"),
-    ("forms", by(D="neither"), "D: neither does not fit", "choices"),
+    ("forms", by(A="url"), "6 of 7 are right. A is not 'url'", "are not forbidden"),
+    ("forms", by(B="form"), "B is not 'form'. A key gives access", "MUST NOT ask for passwords"),
+    ("forms", by(C="url"), "C is not 'url'", "Nested objects"),
+    ("forms", by(D="neither"), "D is not 'neither'", "choices"),
     ("forms", by(E="neither"), "Payment credentials", "MUST use URL mode"),
     ("forms", by(F="form"), "An array may hold choices", "arrays of objects, are not supported"),
     ("forms", by(G="Form"), "G: 'Form' is none of the words", "The words are"),

@@ -700,11 +700,16 @@ def strong(**changes: Any) -> dict[str, Any]:
 
 REQUIRED: Final = [
     ("required", dict(sorted(STRENGTH.items(), reverse=True))),
-    ("required", strong(C="MUST"), "5 of 6 are right. C, `clientInfo`", "Clients SHOULD include it"),
-    ("required", strong(B="SHOULD"), "B, `clientCapabilities`", "An empty object says"),
-    ("required", strong(D="SHOULD"), "D, `progressToken`", "Progress is optional"),
-    ("required", strong(E="MAY"), "E, `resultType`", "MUST include it"),
-    ("required", strong(F="MUST"), "F, `serverInfo`", "Servers SHOULD include it"),
+    (
+        "required",
+        strong(C="MUST"),
+        "5 of 6 are right. C is not 'MUST'. It is `clientInfo`",
+        "Clients SHOULD include it",
+    ),
+    ("required", strong(B="SHOULD"), "B is not 'SHOULD'. It is `clientCapabilities`", "An empty object says"),
+    ("required", strong(D="SHOULD"), "D is not 'SHOULD'. It is `progressToken`", "Progress is optional"),
+    ("required", strong(E="MAY"), "E is not 'MAY'. It is `resultType`", "MUST include it"),
+    ("required", strong(F="MUST"), "F is not 'MUST'. It is `serverInfo`", "Servers SHOULD include it"),
     ("required", strong(A="must"), "A: 'must' is none of the words", "The words are"),
     ("required", strong(F=...), "5 of 6 are answered", "Still open: F"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from mcpsim.course.exercises.exercise import Passed
 from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
@@ -11,8 +12,7 @@ from mcpsim.course.exercises.showing import show
 from mcpsim.course.exercises.verdict import NotYet, Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Specimen:
+class Judged(Protocol):
     """One thing to be judged.
 
     Attributes:
@@ -21,6 +21,18 @@ class Specimen:
         rule: what decides.
     """
 
+    @property
+    def word(self) -> str: ...
+    @property
+    def seen(self) -> str: ...
+    @property
+    def rule(self) -> Rule: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    """One thing to be judged, and nothing beside."""
+
     word: str
     seen: str
     rule: Rule
@@ -28,12 +40,13 @@ class Specimen:
 
 def grade_words(
     answer: object,
-    specimens: Mapping[str, Specimen],
+    specimens: Mapping[str, Judged],
     words: tuple[str, ...],
     *,
     name: str,
     look: str,
     passed: str,
+    rule: Rule | None = None,
 ) -> Passed:
     """Compare the words, letter by letter.
 
@@ -44,6 +57,7 @@ def grade_words(
         name: what the starter calls the answer.
         look: what to look at where a word is wrong.
         passed: what is said where all are right.
+        rule: the rule to remember then.
 
     Raises:
         NotAttempted: nothing is filled in.
@@ -68,7 +82,7 @@ def grade_words(
             look,
         )
     require_complete(given, letters)
-    return Passed(passed)
+    return Passed(passed, rule)
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -8,9 +8,8 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
-from mcpsim.course.exercises.showing import show
-from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.verdict import Rule
 
 MUST: Final = "MUST"
 SHOULD: Final = "SHOULD"
@@ -76,26 +75,13 @@ LETTERS: Final = tuple(FIELDS)
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
-    given = filled_in(answer, LETTERS, "strength")
-    words = {letter: as_text(value) for letter, value in given.items()}
-    for letter, word in words.items():
-        if word not in WORDS:
-            raise NotYet(
-                f"{letter}: {show(given[letter])} is none of the words.",
-                look=f"The words are {', '.join(WORDS)}.",
-            )
-    wrong = [letter for letter, word in words.items() if word != FIELDS[letter].word]
-    if wrong:
-        first = FIELDS[wrong[0]]
-        raise NotYet(
-            f"{len(words) - len(wrong)} of {len(FIELDS)} are right. {wrong[0]}, {first.text}: "
-            f"{words[wrong[0]]} is not what the page says.",
-            first.rule,
-            "Read the page that the link leads to, and look for the words in capitals.",
-        )
-    require_complete(given, LETTERS)
-    return Passed(
-        "All six are right. What a peer says of itself is a SHOULD; what an answer needs is a MUST."
+    return grade_words(
+        answer,
+        {letter: Specimen(one.word, f"It is {one.text}.", one.rule) for letter, one in FIELDS.items()},
+        WORDS,
+        name="strength",
+        look="Read the page that the link leads to, and look for the words in capitals.",
+        passed="All six are right. What a peer says of itself is a SHOULD; what an answer needs is a MUST.",
     )
 
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
 from mcpsim.course.exercises.set_06_pagination.rules import (
     EMPTY,
     END,
@@ -18,8 +17,8 @@ from mcpsim.course.exercises.set_06_pagination.rules import (
     ORDER,
     SIZE,
 )
-from mcpsim.course.exercises.showing import show
-from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.verdict import Rule
 
 MUST: Final = "MUST"
 SHOULD: Final = "SHOULD"
@@ -54,27 +53,15 @@ LETTERS: Final = tuple(CLAIMS)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
-    """Compare letter by letter, and name the first one that is not right."""
-    given = filled_in(answer, LETTERS, "strength")
-    words = {letter: as_text(value) for letter, value in given.items()}
-    for letter, word in words.items():
-        if word not in WORDS:
-            raise NotYet(
-                f"{letter}: the answer is {show(given[letter])}.", look=f"The words are {', '.join(WORDS)}."
-            )
-    wrong = [letter for letter, word in words.items() if word != CLAIMS[letter].word]
-    if wrong:
-        first = CLAIMS[wrong[0]]
-        raise NotYet(
-            f'{len(words) - len(wrong)} of {len(CLAIMS)} are right. {wrong[0]}, "{first.text}": '
-            f"{words[wrong[0]]} is not what the page says.",
-            first.rule,
-            "Read the page that the link leads to, and look for the words in capitals.",
-        )
-    require_complete(given, LETTERS)
-    return Passed(
-        "All eight are right. What keeps a client from guessing is a MUST; how a server recovers is a "
-        "SHOULD; how long a page is, is nobody's business but the server's."
+    """Compare letter by letter."""
+    return grade_words(
+        answer,
+        {letter: Specimen(one.word, f'"{one.text}"', one.rule) for letter, one in CLAIMS.items()},
+        WORDS,
+        name="strength",
+        look="Read the page that the link leads to, and look for the words in capitals.",
+        passed="All eight are right. What keeps a client from guessing is a MUST; how a server recovers is a "
+        "SHOULD; how long a page is, is nobody's business but the server's.",
     )
 
 

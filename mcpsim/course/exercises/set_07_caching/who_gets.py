@@ -8,7 +8,6 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
 from mcpsim.course.exercises.set_07_caching.kept import (
     FRESH,
     INTERIM,
@@ -19,8 +18,8 @@ from mcpsim.course.exercises.set_07_caching.kept import (
     SIX,
     TOLD,
 )
-from mcpsim.course.exercises.showing import show
-from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.course.exercises.specimens import grade_words
+from mcpsim.course.exercises.verdict import Rule
 
 ANYBODY: Final = "anybody"
 ADA: Final = "ada"
@@ -123,21 +122,13 @@ LETTERS: Final = tuple(SITUATIONS)
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare letter by letter."""
-    given = filled_in(answer, LETTERS, "who")
-    for letter, value in given.items():
-        word = as_text(value)
-        if word not in WORDS:
-            raise NotYet(f"{letter}: the answer is {show(value)}.", look=f"The words are {', '.join(WORDS)}.")
-        situation = SITUATIONS[letter]
-        if word != situation.word:
-            raise NotYet(
-                f"{letter}: {word} is not it. {situation.seen}",
-                situation.rule,
-                "Three questions, in this order: may it be kept at all? Is it fresh? For whom is it?",
-            )
-    require_complete(given, LETTERS)
-    return Passed(
-        "All twelve are right: first whether it may be kept at all, then for how long, then for whom."
+    return grade_words(
+        answer,
+        SITUATIONS,
+        WORDS,
+        name="who",
+        look="Three questions, in this order: may it be kept at all? Is it fresh? For whom is it?",
+        passed="All twelve are right: first whether it may be kept at all, then for how long, then for whom.",
     )
 
 

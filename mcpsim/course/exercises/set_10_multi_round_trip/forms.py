@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
 from mcpsim.course.exercises.set_10_multi_round_trip.rules import FLAT, SECRETS
-from mcpsim.course.exercises.showing import show
-from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.course.exercises.specimens import grade_words
+from mcpsim.course.exercises.verdict import Rule
 
 FORM: Final = "form"
 URL: Final = "url"
@@ -96,32 +95,20 @@ WISHES: Final[Mapping[str, Wish]] = {
     ),
 }
 LETTERS: Final = tuple(WISHES)
-_LOOK: Final = (
-    "Two questions, in this order: would it give access to whoever holds it? And is it one flat field?"
-)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
-    """Compare letter by letter, and say what the first wrong one is about."""
-    given = filled_in(answer, LETTERS, "ask_by")
-    words = {letter: as_text(value) for letter, value in given.items()}
-    for letter, word in words.items():
-        if word not in WORDS:
-            raise NotYet(
-                f"{letter}: {show(given[letter])} is none of the words.",
-                look=f"The words are {', '.join(WORDS)}.",
-            )
-    wrong = [letter for letter, word in words.items() if word != WISHES[letter].word]
-    if wrong:
-        first = WISHES[wrong[0]]
-        raise NotYet(
-            f"{len(words) - len(wrong)} of {len(WISHES)} are right. {wrong[0]}: {words[wrong[0]]} does not "
-            f"fit. {first.seen}",
-            first.rule,
-            _LOOK,
-        )
-    require_complete(given, LETTERS)
-    return Passed("All seven fit. What opens something never goes through a form.", SECRETS)
+    """Compare letter by letter."""
+    return grade_words(
+        answer,
+        WISHES,
+        WORDS,
+        name="ask_by",
+        look="Two questions, in this order: would it give access to whoever holds it? And is it one flat "
+        "field?",
+        passed="All seven fit. What opens something never goes through a form.",
+        rule=SECRETS,
+    )
 
 
 _ROWS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in WISHES.items())

@@ -294,7 +294,7 @@ list (`tools`, `prompts`, `resources`) declares `listChanged`, updates of resour
 `subscribe`. Of an update those are told who named the very URI. Ids are integers and texts. The order of the
 notifications does not matter.""",
     answer="Subscriptions",
-    starter='''\
+    starter="""\
 class Subscriptions:
     def __init__(self, capabilities):
         self.capabilities = capabilities
@@ -306,7 +306,7 @@ class Subscriptions:
         return ...
 
     def cancelled(self, id):
-        return ...''',
+        return ...""",
     hints=(
         "A dict from the id to what was agreed is all that has to be kept. Agreed is what goes into the "
         "acknowledgement.",

@@ -8,7 +8,6 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
 from mcpsim.course.exercises.set_12_errors.rules import (
     META,
     PROTOCOL_ERROR,
@@ -16,8 +15,8 @@ from mcpsim.course.exercises.set_12_errors.rules import (
     TO_THE_MODEL,
     TOOL_ERROR,
 )
-from mcpsim.course.exercises.showing import show
-from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.course.exercises.specimens import grade_words
+from mcpsim.course.exercises.verdict import Rule
 
 TOOL: Final = "tool"
 PROTOCOL: Final = "protocol"
@@ -82,27 +81,16 @@ LETTERS: Final = tuple(SITUATIONS)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
-    """Compare letter by letter, and say what the first wrong one is about."""
-    given = filled_in(answer, LETTERS, "kinds")
-    words = {letter: as_text(value) for letter, value in given.items()}
-    for letter, word in words.items():
-        if word not in WORDS:
-            raise NotYet(
-                f"{letter}: {show(given[letter])} is none of the words.",
-                look=f"The words are {', '.join(WORDS)}.",
-            )
-    wrong = [letter for letter, word in words.items() if word != SITUATIONS[letter].word]
-    if wrong:
-        first = SITUATIONS[wrong[0]]
-        raise NotYet(
-            f"{len(words) - len(wrong)} of {len(SITUATIONS)} are right. {wrong[0]}: it is no "
-            f"{words[wrong[0]]} "
-            f"error. {first.seen}",
-            first.rule,
-            "Did a tool get to work at all? And could a model do something about it?",
-        )
-    require_complete(given, LETTERS)
-    return Passed("All seven are right.", TO_THE_MODEL)
+    """Compare letter by letter."""
+    return grade_words(
+        answer,
+        SITUATIONS,
+        WORDS,
+        name="kinds",
+        look="Did a tool get to work at all? And could a model do something about it?",
+        passed="All seven are right.",
+        rule=TO_THE_MODEL,
+    )
 
 
 _ROWS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
