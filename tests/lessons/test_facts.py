@@ -121,8 +121,7 @@ def test_a_lesson_has_the_parts_of_a_lesson(path: Path) -> None:
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_code_cells_are_short(path: Path) -> None:
     sizes = sorted(
-        len(cell_source(cell).splitlines())
-        for _, cell in code_cells(read_notebook(path.read_bytes()))
+        len(cell_source(cell).splitlines()) for _, cell in code_cells(read_notebook(path.read_bytes()))
     )
     assert sizes[-1] <= 12
     assert sizes[len(sizes) // 2] <= 5

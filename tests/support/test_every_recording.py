@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.exercises import answers
 from tests.support.broken import BROKEN
 
 BROKEN_RULE = "client-keeps-to-negotiated-capabilities"
@@ -45,7 +46,8 @@ ROWS = {
 def test_a_row_is_about_a_test_that_exists(project: Path, name: str) -> None:
     file, _, function = name.partition("::")
     text = (project / file).read_text(encoding="utf-8")
-    assert re.search(rf"^def {function}\(", text, re.MULTILINE)
+    taken_over = "from tests.exercises.answers import *" in text and function in answers.__all__
+    assert taken_over or re.search(rf"^def {function}\(", text, re.MULTILINE)
 
 
 def test_a_test_fails_where_it_records_what_is_wrong(project: Path, tmp_path: Path) -> None:
