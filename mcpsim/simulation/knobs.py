@@ -238,5 +238,22 @@ def settle(knobs: Iterable[Knob], given: Mapping[str, Any]) -> dict[str, Setting
     return settings
 
 
+def insist(knobs: Iterable[Knob], given: Mapping[str, Any], settings: Settings) -> None:
+    """Every knob stands where somebody who wrote it down has put it, and was not set to something else.
+
+    Args:
+        knobs: all of them.
+        given: what was written down.
+        settings: what `settle` made of it.
+
+    Raises:
+        ValueError: a choice has no such value beside the other settings; the text says what there is.
+    """
+    for knob in knobs:
+        if knob.name in given and knob.matters(settings) and settings[knob.name] != given[knob.name]:
+            known = ", ".join(repr(one) for one in knob.choices(settings)) or "nothing"
+            raise ValueError(f"{knob.label} is one of {known:.200}, not {given[knob.name]!r:.60}.")
+
+
 def _is_among(value: object, values: Values) -> bool:
     return isinstance(value, str) and value in values

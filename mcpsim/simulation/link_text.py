@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from mcpsim.simulation.knobs import OFF, ON, Knob, Setting, Settings, settle
+from mcpsim.simulation.knobs import OFF, ON, Knob, Setting, Settings, insist, settle
 
 SCHEME: Final = "mcpsim:"
 MAX_LENGTH: Final = 2_000
@@ -133,16 +133,13 @@ def settings_of(link: LinkText, knobs: Iterable[Knob]) -> dict[str, Setting]:
         name: _value(by_name[name], text) if name in by_name else text for name, text in link.knobs.items()
     }
     settings = settle(by_name.values(), given)
-    for name, value in given.items():
+    for name in given:
         knob = by_name[name]
         if not knob.matters(settings):
             raise ValueError(
                 f"{knob.label} changes nothing beside the other settings of the link text: leave {name} out."
             )
-        # A choice that depends on the others goes to its first value where it has no such one.
-        if settings[name] != value:
-            known = ", ".join(repr(one) for one in knob.choices(settings)) or "nothing"
-            raise ValueError(f"{knob.label} is one of {known:.200}, not {value!r:.60}.")
+    insist(by_name.values(), given, settings)
     return settings
 
 

@@ -10,7 +10,7 @@ import traitlets
 
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
-from mcpsim.simulation.knobs import BenchPlan, Knob, Play, Setting, Settings, settle
+from mcpsim.simulation.knobs import BenchPlan, Knob, Play, Setting, Settings, insist, settle
 from mcpsim.simulation.link_text import check_step, read_link, write_link
 from mcpsim.widgets import scripts
 from mcpsim.widgets.bench_view import (
@@ -132,6 +132,7 @@ class Bench(Player):
             ValueError: there is no such knob, or it cannot stand there.
         """
         settled = settle(self._knobs, {**self.settings, **settings})
+        insist(self._knobs, settings, settled)
         self._follow(self._try(lambda: settled))
 
     def link_text(self) -> str:

@@ -144,6 +144,10 @@ def test_the_messages_follow_the_other_settings() -> None:
         ({"page_size": "3"}, "Page size is a whole number from 1 to 10, not '3'."),
         ({"fault": "explode"}, "What goes wrong is one of 'none', 'drop'"),
         (
+            {"fault": "drop", "message": "9 tools/call"},
+            "With which message is one of '1 resources/list', '1 result of resources/list'",
+        ),
+        (
             {"pages": 3},
             "There is no knob 'pages'. The knobs are: era, server_era, transport, latency_ms,",
         ),

@@ -225,6 +225,8 @@ def test_a_knob_is_turned_from_python(widget: Bench) -> None:
     assert len(widget.data["steps"]) == len(player_data(widget.recording)["steps"])
     with pytest.raises(ValueError, match="Time to live is a whole number"):
         widget.turn(ttl_ms=-1)
+    with pytest.raises(ValueError, match="With which message is one of '1 resources/read'"):
+        widget.turn(fault="drop", message="9 resources/read")
     assert len(widget.rows) == 2
 
 

@@ -37,7 +37,7 @@ from mcpsim.course.benches.users import (
 )
 from mcpsim.course.stories import STORIES, Story
 from mcpsim.recording.run import Run
-from mcpsim.simulation.knobs import BenchPlan, Setting, Settings, Values, settle
+from mcpsim.simulation.knobs import BenchPlan, Setting, Settings, Values, insist, settle
 from mcpsim.simulation.link_text import is_link_text, read_link, settings_of
 
 #: How many runs a bench keeps, so that looking at one again takes no time.
@@ -149,6 +149,7 @@ def bench(name: str) -> BenchPlan:
 
     def play(**given: Any) -> Run:
         settings = settle(knobs, given)
+        insist(knobs, given, settings)
         if settings["fault"] == NO_FAULT:
             settings["message"] = ""
         return kept(_key(settings))

@@ -4,7 +4,7 @@ The lines were established from logs that users of servers posted in public issu
 and name of the server in brackets, in either order, then `Message from client: ` or `Message from server: `
 and the message, sometimes followed by `{ metadata: undefined }`. Seen in modelcontextprotocol/typescript-sdk
 #179 (name first), jorekai/db-timetable-mcp #4 (level first), sjzar/chatlog #166 (metadata). Where the logs
-lie is documented at https://modelcontextprotocol.io/docs/tools/debugging.
+lie is documented at https://modelcontextprotocol.io/docs/2026-07-28/tools/debugging.
 
 What a server writes to its stderr stands there without a time, and cannot be told from the host's own lines
 that are longer than one; it is left out.
