@@ -20,7 +20,7 @@ from mcpsim.messages import (
     read_json,
 )
 from mcpsim.recording import Frame, Recording
-from mcpsim.simulation import Run
+from mcpsim.recording.run import Run, recording_of
 from mcpsim.transports.faults import RESULT_OF
 
 INDENT: Final = 2
@@ -38,9 +38,10 @@ def show(run: Run | Recording, message: str, *, nth: int = 1) -> None:
         nth: which one of them, from 1.
 
     Raises:
+        TypeError: it is neither.
         LookupError: the run has no such message; the text says which it has.
     """
-    recording = _recording(run)
+    recording = recording_of(run)
     named = list(_named(recording))
     found = [frame for name, frame in named if name == message]
     if not 1 <= nth <= len(found):
@@ -58,11 +59,12 @@ def side_by_side(**runs: Run | Recording) -> str:
         runs: two runs or recordings, by the heading of their column.
 
     Raises:
+        TypeError: one of them is neither.
         ValueError: there are not exactly two.
     """
     if len(runs) != 2:
         raise ValueError(f"side_by_side takes two runs, not {len(runs)}.")
-    columns = [list(_named(_recording(run))) for run in runs.values()]
+    columns = [list(_named(recording_of(run))) for run in runs.values()]
     texts = [[_arrow(frame) for _, frame in column] for column in columns]
     width = max(len(text) for text in (*texts[0], *_headings(runs, columns)))
     rows = [(*_headings(runs, columns),), *_aligned(columns, texts)]
@@ -85,10 +87,6 @@ def phase_table() -> str:
             change = "" if after is phase else f"→ {after}"
             rows.append(f"    {arrival:<26}{action:<30}{change}".rstrip())
     return "\n".join(rows)
-
-
-def _recording(run: Run | Recording) -> Recording:
-    return run if isinstance(run, Recording) else run.recording
 
 
 def _named(recording: Recording) -> Iterator[tuple[str, Frame]]:

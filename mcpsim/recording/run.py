@@ -48,6 +48,19 @@ class Run:
         return self.recording.audit()
 
 
+def recording_of(given: object) -> Recording:
+    """The recording of a run, or the recording itself.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(given, Run):
+        return given.recording
+    if isinstance(given, Recording):
+        return given
+    raise TypeError(f"This takes a run, as `simulate` returns it, or a recording; not {given!r:.60}.")
+
+
 def title_of(story: Callable[..., Any]) -> str:
     """What a run of this story is called: the first line of its docstring, or its name."""
     documented = inspect.getdoc(story)

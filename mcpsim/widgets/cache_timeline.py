@@ -11,7 +11,7 @@ import anyio
 from mcpsim.client.client import Client
 from mcpsim.gateway.gateway import Gateway
 from mcpsim.recording import Recording
-from mcpsim.recording.run import Run
+from mcpsim.recording.run import Run, recording_of
 from mcpsim.server.server import Server
 from mcpsim.simulation.knobs import Knob, Setting, settle
 from mcpsim.simulation.simulate import simulate
@@ -59,6 +59,7 @@ class CacheTimeline(Acting):
         error: why the last wish could not be fulfilled, or "".
 
     Raises:
+        TypeError: the source is neither a run nor a recording.
         ValueError: a knob cannot stand there, or there are settings beside a source.
 
     https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
@@ -77,7 +78,7 @@ class CacheTimeline(Acting):
             raise ValueError("Only the example has settings: CacheTimeline(ttl_ms=5_000).")
         else:
             self.run = source if isinstance(source, Run) else None
-            self.recording: Recording = source.recording if isinstance(source, Run) else source
+            self.recording: Recording = recording_of(source)
             self._timeline = timeline_data(self.recording)
         super().__init__()
 

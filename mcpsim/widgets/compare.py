@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 from mcpsim.recording import Recording
-from mcpsim.recording.run import Run
+from mcpsim.recording.run import Run, recording_of
 from mcpsim.widgets import scripts
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.compare_view import comparison_data, pairs_html, pairs_text
@@ -41,7 +41,7 @@ class Comparison(Picture):
     def __init__(
         self, left: Run | Recording, right: Run | Recording, *, names: tuple[str, str] | None = None
     ) -> None:
-        sides = _recording(left), _recording(right)
+        sides = recording_of(left), recording_of(right)
         called = None if names is None else (one_line(names[0], 60), one_line(names[1], 60))
         data = comparison_data(*sides, called)
         titles = dict.fromkeys(side["title"] for side in (data["left"], data["right"]))
@@ -72,11 +72,3 @@ class Comparison(Picture):
     def still_html(self) -> str:
         """The rows as a table."""
         return pairs_html(self.data)
-
-
-def _recording(given: object) -> Recording:
-    if isinstance(given, Run):
-        return given.recording
-    if isinstance(given, Recording):
-        return given
-    raise TypeError(f"A comparison takes two runs or recordings, not {given!r:.60}.")

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 import traitlets
 
 from mcpsim.recording import Recording, events
-from mcpsim.recording.run import Run
+from mcpsim.recording.run import Run, recording_of
 from mcpsim.widgets import scripts
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.branching import Branching
@@ -45,6 +45,7 @@ class Player(Branching, Picture):
         speed: see above; more than 0.
 
     Raises:
+        TypeError: what is given is neither a run nor a recording.
         traitlets.TraitError: `cursor` is not a whole number, or `speed` is not more than 0.
     """
 
@@ -62,8 +63,8 @@ class Player(Branching, Picture):
 
     def __init__(self, recording: Recording | Run, *, cursor: int = 1, speed: float = 1.0) -> None:
         if isinstance(recording, Run):
-            self.run, recording = recording, recording.recording
-        self._recording = recording
+            self.run = recording
+        self._recording = recording = recording_of(recording)
         super().__init__(data=self._data_of(recording, cursor), speed=speed)
         self.cursor = cursor
         self._say_whether_again()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from mcpsim import Client, Run, StreamableHttp, simulate
+from mcpsim import Client, Player, Run, StreamableHttp, simulate
 from mcpsim.course import STORIES, help_desk, phase_table, recorded, show, side_by_side
 from mcpsim.eras.legacy import Arrival, Phase, next_step
+from mcpsim.widgets import CacheTimeline, Comparison
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +92,26 @@ def test_what_only_the_right_run_has_stands_alone_on_the_right() -> None:
 def test_it_takes_two(legacy: Run) -> None:
     with pytest.raises(ValueError, match="two runs, not 1"):
         side_by_side(only=legacy)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda value: show(value, "ping"),
+        lambda value: side_by_side(left=value, right=value),
+        lambda value: Player(value),
+        lambda value: Comparison(value, value),
+        lambda value: CacheTimeline(value),
+    ],
+    ids=["show", "side_by_side", "Player", "Comparison", "CacheTimeline"],
+)
+@pytest.mark.parametrize("value", [3, "run", [None]], ids=str)
+def test_what_is_no_run_is_refused(shown: Callable[[Any], Any], value: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"takes a run, as `simulate` returns it, or a recording; not "
+    ) as raised:
+        shown(value)
+    assert str(raised.value).endswith(f"{value!r}.")
 
 
 def test_the_table_says_what_the_state_machine_does() -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,12 +238,6 @@ def test_the_widget_as_text_and_as_html() -> None:
     assert shown.still_html().count("<tr>") == shown.rows + 1
     shown.cursor = 99
     assert shown.cursor == shown.rows
-
-
-def test_anything_else_is_refused() -> None:
-    given: Any = 3
-    with pytest.raises(TypeError, match="two runs or recordings, not 3"):
-        Comparison(given, played("first-call"))
 
 
 def test_a_name_out_of_a_header_is_short_and_can_be_sent() -> None:
