@@ -23,8 +23,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -39,6 +37,7 @@ from mcpsim.widgets.player import piece_of
 ROOT: Final = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 
+from tests.browser.chromium import find_chromium  # noqa: E402
 from tests.live.npm import installed  # noqa: E402
 
 MERMAID: Final = "12.3.0"
@@ -250,8 +249,7 @@ def main() -> None:
     given = parser.parse_args()
     mermaid = installed(CACHE, "mermaid", MERMAID) / "dist" / "mermaid.min.js"
     with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
         opened(page, mermaid)
         measure(page, 10, 1)

@@ -1,11 +1,9 @@
-"""A real browser for the tests: Chromium, from `CHROMIUM` or from the PATH."""
+"""A real browser for the tests: Chromium."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from mcpsim.recording import Recording
 from mcpsim.widgets import standalone_html
+from tests.browser.chromium import find_chromium
 from tests.browser.in_lab import Lab, free_port, serving
 
 ARGUMENTS = [
@@ -31,7 +30,7 @@ ARGUMENTS = [
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests. Without one the tests fail: nothing else can say what a learner sees."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    path = find_chromium()
     if not path:
         pytest.fail("No Chromium: install one, or say where it is in the environment variable CHROMIUM.")
     with sync_playwright() as playwright:

@@ -16,7 +16,12 @@ from mcpsim.course import STORIES
 from mcpsim.widgets import player_data, scripts
 
 TRANSPORTS: dict[str, Any] = {"stdio": Stdio, "http": StreamableHttp}
-PLAYED = [(name, era, way) for name, story in STORIES.items() for era in story.eras for way in story.ways]
+# A story in each of its eras, and over each of its transports by turns.
+PLAYED = [
+    (name, era, story.ways[(number + place) % len(story.ways)])
+    for number, (name, story) in enumerate(STORIES.items())
+    for place, era in enumerate(story.eras)
+]
 
 # All of a picture is in view, so that all of it is drawn.
 STYLE = """

@@ -9,6 +9,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_integer, as_text, filled_in, require_complete
 from mcpsim.course.exercises.set_01_messages.twelve import NOT_A_MESSAGE, NOT_JSON, TWELVE, WORDS
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tables import open_answers
 from mcpsim.course.exercises.verdict import NotYet
 from mcpsim.errors import INVALID_REQUEST, PARSE_ERROR
 
@@ -67,15 +68,7 @@ Say what each one is, with one of six words:
 The two codes say what is wrong. Whether an error is sent back is another question: what should have been a
 notification or a response is never answered.""",
     answer="answers",
-    starter="""\
-answers = {
-    "A": ..., "B": ...,
-    "C": ..., "D": ...,
-    "E": ..., "F": ...,
-    "G": ..., "H": ...,
-    "I": ..., "J": ...,
-    "K": ..., "L": ...,
-}""",
+    starter=open_answers("answers", TWELVE, in_line=2),
     hints=(
         "Two questions decide most of them: is there a `method`, and is there an `id`? Look at the "
         "outermost object only.",

@@ -14,6 +14,7 @@ from mcpsim.course.exercises.set_02_layers_and_transports.rules import (
     UTF_8,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers
 
 MAY: Final = "message"
 NOT_JSON: Final = "not JSON"
@@ -92,14 +93,7 @@ words:
 - `"no message"`: it is JSON, but no message;
 - `"wrong way"`: it is a message that a modern server never sends.""",
     answer="lines",
-    starter="""\
-lines = {
-    "A": ..., "B": ...,
-    "C": ..., "D": ...,
-    "E": ..., "F": ...,
-    "G": ..., "H": ...,
-    "I": ..., "J": ...,
-}""",
+    starter=open_answers("lines", SPECIMENS, in_line=2),
     hints=(
         "A reader takes one line at a time, the whole of it, and reads it as JSON. Ask first: is it JSON? "
         "Then: is it one object with `jsonrpc`? Then: who may send it?",

@@ -16,6 +16,7 @@ from mcpsim.course.exercises.set_02_layers_and_transports.rules import (
     VALIDATION,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers
 
 ANSWERED: Final = "answered"
 READ_ON: Final = "read on"
@@ -97,15 +98,7 @@ Say of each what it means, with one of five words:
 - `"refused"`: the server did not do it, and said so as it should;
 - `"broken"`: the server breaks a rule.""",
     answer="exchanges",
-    starter="""\
-exchanges = {
-    "A": ..., "B": ...,
-    "C": ..., "D": ...,
-    "E": ..., "F": ...,
-    "G": ..., "H": ...,
-    "I": ..., "J": ...,
-    "K": ..., "L": ...,
-}""",
+    starter=open_answers("exchanges", SPECIMENS, in_line=2),
     hints=(
         "A request gets JSON or an event stream, or an HTTP error. A notification gets 202 without a body, "
         "or an HTTP error. Whatever is none of these is broken.",

@@ -21,6 +21,7 @@ from mcpsim.course.exercises.set_03_handshake.rules import (
     SERVER_WAITS,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers
 from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.servers import help_desk
 from mcpsim.eras.pages import LEGACY
@@ -166,13 +167,7 @@ Judge by what can be seen: where a server's answer may be right, it counts as ri
 
 `ex.recordings()["A"]` shows one in the player. The audit would tell you; try without it first.""",
     answer="faults",
-    starter="""\
-faults = {
-    "A": ..., "B": ...,
-    "C": ..., "D": ...,
-    "E": ..., "F": ...,
-    "G": ..., "H": ...,
-}""",
+    starter=open_answers("faults", RECORDINGS, in_line=2),
     hints=(
         "First look for the three messages of the handshake, in order. Is one missing, and does something "
         "come between them?",

@@ -18,6 +18,7 @@ from mcpsim.course.exercises.set_03_handshake.rules import (
     SERVER_WAITS,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers
 from mcpsim.eras.pages import LEGACY
 
 YES: Final = "yes"
@@ -112,14 +113,7 @@ Ten moments of a legacy session.
 
 May it be sent? Say it with the word of the specification: `"yes"`, `"SHOULD NOT"` or `"MUST NOT"`.""",
     answer="moments",
-    starter="""\
-moments = {
-    "A": ..., "B": ...,
-    "C": ..., "D": ...,
-    "E": ..., "F": ...,
-    "G": ..., "H": ...,
-    "I": ..., "J": ...,
-}""",
+    starter=open_answers("moments", MOMENTS, in_line=2),
     hints=(
         "What comes too early is advised against; there are exceptions. What was not negotiated is "
         "forbidden.",

@@ -9,6 +9,7 @@ from typing import Final
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
 MUST: Final = "MUST"
@@ -70,7 +71,6 @@ FIELDS: Final[Mapping[str, Field]] = {
         Rule("Servers SHOULD include it in every result, unless they are configured not to.", META),
     ),
 }
-LETTERS: Final = tuple(FIELDS)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -85,8 +85,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-_FIELDS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in FIELDS.items())
-
 TASK: Final = Task(
     name="required",
     title="What has to be there",
@@ -96,13 +94,9 @@ recommended or optional.
 
 | field | where |
 |---|---|
-{_FIELDS}""",
+{things(FIELDS)}""",
     answer="strength",
-    starter="""\
-strength = {
-    "A": ..., "B": ..., "C": ...,
-    "D": ..., "E": ..., "F": ...,
-}""",
+    starter=open_answers("strength", FIELDS, in_line=3),
     hints=(
         "Without which of these could a server not answer, and a client not read the answer?",
         "Three are a MUST, two are a SHOULD, one is a MAY.",

@@ -9,6 +9,7 @@ from typing import Final
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers
 from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.pages import LEGACY, spec_url
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS
@@ -117,7 +118,6 @@ PAIRS: Final[Mapping[str, Pair]] = {
         Rule("Dual-era client, modern server: works. The client stays modern.", MATRIX),
     ),
 }
-LETTERS: Final = tuple(PAIRS)
 _SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in PAIRS.items()}
 
 
@@ -141,7 +141,6 @@ def _row(letter: str, pair: Pair) -> str:
 
 
 _ROWS: Final = "\n".join(_row(letter, pair) for letter, pair in PAIRS.items())
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
 
 TASK: Final = Task(
     name="pairs",
@@ -158,15 +157,11 @@ newest that it speaks. What comes of it?
 
 | word | meaning |
 |---|---|
-{_WORDS}
+{meanings(WORDS)}
 
 The legacy rules: [version negotiation, {LATEST_LEGACY}]({spec_url(LEGACY, NEGOTIATION)}).""",
     answer="pairs",
-    starter="""\
-pairs = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ..., "H": ...,
-}""",
+    starter=open_answers("pairs", PAIRS, in_line=4),
     hints=(
         f"{LATEST_MODERN} on both sides: modern. That settles three.",
         "For the others: does the client know `initialize`, and does the server? Then compare what the "

@@ -10,6 +10,7 @@ from typing import Any, Final
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers
 from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.pages import LEGACY, spec_url
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS
@@ -201,7 +202,6 @@ FOUND: Final[Mapping[str, Found]] = {
         ),
     ),
 }
-LETTERS: Final = tuple(FOUND)
 _SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in FOUND.items()}
 
 
@@ -223,8 +223,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
-
 TASK: Final = Task(
     name="sort",
     title="Which era is it from",
@@ -234,7 +232,7 @@ requests. In which era is each of them at home?
 
 | word | meaning |
 |---|---|
-{_WORDS}
+{meanings(WORDS)}
 
 Legacy is every revision up to {LATEST_LEGACY}. Take each as it stands: what is not there was not sent.
 
@@ -242,12 +240,7 @@ The legacy rules: [basic protocol, {LATEST_LEGACY}]({spec_url(LEGACY, "basic/ind
 [lifecycle, {LATEST_LEGACY}]({spec_url(LEGACY, "basic/lifecycle")}),
 [tasks, {LATEST_LEGACY}]({spec_url(LEGACY, "basic/utilities/tasks")}).""",
     answer="eras",
-    starter="""\
-eras = {
-    "A": ..., "B": ..., "C": ..., "D": ..., "E": ...,
-    "F": ..., "G": ..., "H": ..., "I": ..., "J": ...,
-    "K": ..., "L": ..., "M": ...,
-}""",
+    starter=open_answers("eras", FOUND, in_line=5),
     hints=(
         "Four questions: is it a request, a result, an error or a notification? What must a modern one of "
         "this kind have? May its sender send this kind at all? Is it well formed?",

@@ -18,6 +18,7 @@ from mcpsim.course.exercises.set_06_pagination.rules import (
     SIZE,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
 MUST: Final = "MUST"
@@ -49,7 +50,6 @@ CLAIMS: Final[Mapping[str, Claim]] = {
     "G": Claim("A server gives all pages of a list the same `cacheScope`.", MUST, ONE_SCOPE),
     "H": Claim("A server lists the same tools in the same order every time.", SHOULD, ORDER),
 }
-LETTERS: Final = tuple(CLAIMS)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -65,8 +65,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-_CLAIMS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in CLAIMS.items())
-
 TASK: Final = Task(
     name="cursor_rules",
     title="Rules of pages",
@@ -76,13 +74,9 @@ too), `"SHOULD"`, or `"none"` where no rule asks for it.
 
 | | |
 |---|---|
-{_CLAIMS}""",
+{things(CLAIMS)}""",
     answer="strength",
-    starter="""\
-strength = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ..., "H": ...,
-}""",
+    starter=open_answers("strength", CLAIMS, in_line=4),
     hints=(
         "Two of the eight are not on the page about pagination: look at caching, and at tools.",
         "Four are a MUST, three are a SHOULD, and one is no rule.",

@@ -21,6 +21,7 @@ from mcpsim.course.exercises.set_06_pagination.logs import (
 from mcpsim.course.exercises.set_06_pagination.rules import BEGIN_ANEW, END, OPAQUE, POSITION, SIZE
 from mcpsim.course.exercises.set_06_pagination.rules import EMPTY as EMPTY_CURSOR
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tables import open_answers
 from mcpsim.course.exercises.verdict import NotYet, Rule
 
 FAULTS: Final[Mapping[int, str]] = {
@@ -75,11 +76,7 @@ wrong? Give the number:
 `print(ex.logs())` shows what crossed the wire, in short; `ex.recording("A")` shows one of them in the
 player.""",
     answer="faults",
-    starter="""\
-faults = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ...,
-}""",
+    starter=open_answers("faults", LETTERS, in_line=4),
     hints=(
         "Look at each page's `nextCursor`, and then at the request behind it. They should be the same text, "
         "or there should be no request.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -18,23 +17,14 @@ from mcpsim.course.exercises.set_07_caching.kept import (
     SIX,
     TOLD,
 )
-from mcpsim.course.exercises.specimens import grade_words
+from mcpsim.course.exercises.specimens import Situation, grade_words
+from mcpsim.course.exercises.tables import open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
 ANYBODY: Final = "anybody"
 ADA: Final = "ada"
 NOBODY: Final = "nobody"
 WORDS: Final = (ANYBODY, ADA, NOBODY)
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """A result, who may be given it, and why."""
-
-    text: str
-    word: str
-    seen: str
-    rule: Rule
 
 
 SITUATIONS: Final[Mapping[str, Situation]] = {
@@ -117,7 +107,6 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
         TOLD,
     ),
 }
-LETTERS: Final = tuple(SITUATIONS)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -132,8 +121,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-_SITUATIONS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
-
 TASK: Final = Task(
     name="who_gets",
     title="Who may be given it?",
@@ -144,16 +131,11 @@ her authorization context), or `"nobody"`: then the server is asked again.
 
 | | method and result |
 |---|---|
-{_SITUATIONS}
+{things(SITUATIONS)}
 
 Nothing changed in between, and no notification came, unless it says so.""",
     answer="who",
-    starter="""\
-who = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ..., "H": ...,
-    "I": ..., "J": ..., "K": ..., "L": ...,
-}""",
+    starter=open_answers("who", SITUATIONS, in_line=4),
     hints=(
         "Ask three questions, in this order: may it be kept at all? Is it still fresh? For whom is it?",
         "Three of them may not be kept at all: a method that is none of the six, a result that is no final "

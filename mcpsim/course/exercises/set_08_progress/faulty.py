@@ -9,6 +9,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
 from mcpsim.course.exercises.set_08_progress.traces import FAULTS, LETTERS, TRACES
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tables import meanings, open_answers
 from mcpsim.course.exercises.verdict import NotYet, Rule
 
 
@@ -37,8 +38,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     return Passed("All eight are right: four break a rule, and four only look odd.")
 
 
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in FAULTS.items())
-
 TASK: Final = Task(
     name="faulty",
     title="Faulty, or only odd",
@@ -48,15 +47,11 @@ Tokens are written as in JSON. Which of them break a rule? Choose one for each l
 
 | word | meaning |
 |---|---|
-{_WORDS}
+{meanings(FAULTS)}
 
 `ex.traces["A"]` shows a trace in the player.""",
     answer="faults",
-    starter="""\
-faults = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ..., "H": ...,
-}""",
+    starter=open_answers("faults", TRACES, in_line=4),
     hints=(
         "For each trace, write down which tokens are active after each line, and the last value of each.",
         "What looks odd may be allowed. Which sentence on the page would forbid it?",

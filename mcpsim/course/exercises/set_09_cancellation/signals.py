@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import Situation, grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.pages import LEGACY, spec_url
 from mcpsim.eras.revisions import LATEST_LEGACY
@@ -23,16 +23,6 @@ WORDS: Final[Mapping[str, str]] = {
     "tasks/cancel": "send the request `tasks/cancel`",
     "nothing": "send no cancellation",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """Somebody wants a request back, or cannot have it back."""
-
-    text: str
-    word: str
-    seen: str
-    rule: Rule
 
 
 SITUATIONS: Final[Mapping[str, Situation]] = {
@@ -125,24 +115,19 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
         ),
     ),
 }
-LETTERS: Final = tuple(SITUATIONS)
-_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in SITUATIONS.items()}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the signals, letter by letter."""
     return grade_words(
         answer,
-        _SPECIMENS,
+        SITUATIONS,
         tuple(WORDS),
         name="signals",
         look="Four questions: which era, which transport, whose request is it, and is it still in progress?",
         passed="All nine are right. The transport decides how, and the era and the sender decide whether.",
     )
 
-
-_SITUATIONS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
 
 TASK: Final = Task(
     name="signals",
@@ -153,23 +138,18 @@ be rid of it.
 
 | | situation |
 |---|---|
-{_SITUATIONS}
+{things(SITUATIONS)}
 
 | word | meaning |
 |---|---|
-{_WORDS}
+{meanings(WORDS)}
 
 (A legacy client over HTTP may close the stream as well. What is asked for is what says that it cancels.)
 
 The legacy rules: [cancellation, {LATEST_LEGACY}]({spec_url(LEGACY, LEGACY_PAGE)}),
 [Streamable HTTP, {LATEST_LEGACY}]({spec_url(LEGACY, SENDING)}).""",
     answer="signals",
-    starter="""\
-signals = {
-    "A": ..., "B": ..., "C": ...,
-    "D": ..., "E": ..., "F": ...,
-    "G": ..., "H": ..., "I": ...,
-}""",
+    starter=open_answers("signals", SITUATIONS, in_line=3),
     hints=(
         "Sort them by era first, then by transport. Over which transport and in which era does a stream end "
         "for good when it is closed?",

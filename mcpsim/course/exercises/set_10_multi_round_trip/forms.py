@@ -11,6 +11,7 @@ from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.set_10_multi_round_trip.rules import FLAT, SECRETS
 from mcpsim.course.exercises.specimens import grade_words
+from mcpsim.course.exercises.tables import open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
 FORM: Final = "form"
@@ -94,7 +95,6 @@ WISHES: Final[Mapping[str, Wish]] = {
         "A whole number with a minimum is a field that a form may have.",
     ),
 }
-LETTERS: Final = tuple(WISHES)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -111,8 +111,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-_ROWS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in WISHES.items())
-
 TASK: Final = Task(
     name="forms",
     title="A form, a URL, or neither",
@@ -123,13 +121,9 @@ schema; `"neither"`: no form has such a field, and it is no secret.
 
 | | field and schema |
 |---|---|
-{_ROWS}""",
+{things(WISHES)}""",
     answer="ask_by",
-    starter="""\
-ask_by = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ...,
-}""",
+    starter=open_answers("ask_by", WISHES, in_line=4),
     hints=(
         "Look for secrets first. A secret stays one, however good its schema is.",
         "A form is flat. But one kind of array is allowed: one whose items are texts from a list.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -18,7 +17,8 @@ from mcpsim.course.exercises.set_11_subscriptions.rules import (
     SAME_ID,
     TORN_DOWN,
 )
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import Situation, grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
 WORDS: Final[Mapping[str, str]] = {
@@ -29,36 +29,26 @@ WORDS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What happened last."""
-
-    text: str
-    word: str
-    seen: str
-    rule: Rule
-
-
-SCENES: Final[Mapping[str, Scene]] = {
-    "A": Scene(
+SCENES: Final[Mapping[str, Situation]] = {
+    "A": Situation(
         "stdio: a result with the id 7 comes", "server", "It is the answer to the request, at last.", GRACEFUL
     ),
-    "B": Scene(
+    "B": Situation(
         "HTTP: the stream ends, and no result has come",
         "broken",
         "In good order a result would have come first.",
         RECONNECT,
     ),
-    "C": Scene(
+    "C": Situation(
         "stdio: the server sends `notifications/cancelled` with `requestId` 7",
         "server",
         "The server takes the subscription down, and says so. A result may follow.",
         TORN_DOWN,
     ),
-    "D": Scene(
+    "D": Situation(
         "HTTP: the client closes the stream", "client", "That is how a client cancels over HTTP.", ENDS
     ),
-    "E": Scene(
+    "E": Situation(
         "stdio: the server's process exits, and a new one is started",
         "broken",
         "The new process knows nothing of the subscription.",
@@ -67,49 +57,47 @@ SCENES: Final[Mapping[str, Scene]] = {
             f"{PAGE}#graceful-closure",
         ),
     ),
-    "F": Scene(
+    "F": Situation(
         "HTTP: nothing for a minute, then a line that begins with a colon",
         "open",
         "It is a comment. It keeps the connection alive.",
         COMMENT,
     ),
-    "G": Scene(
+    "G": Situation(
         'stdio: a result with the id `"7"` comes', "open", "It answers another request, if any.", SAME_ID
     ),
-    "H": Scene(
+    "H": Situation(
         "HTTP: the acknowledgement comes, and its filter is empty",
         "open",
         "Nothing will come on it, but it is open until somebody ends it.",
         AGREED,
     ),
-    "I": Scene(
+    "I": Situation(
         "stdio: the client sends `notifications/cancelled` with `requestId` 7",
         "client",
         "That is how a client cancels on a pipe.",
         ENDS,
     ),
-    "J": Scene(
+    "J": Situation(
         "stdio: a result with the id 8 comes, of a `tools/call`",
         "open",
         "Requests do not end each other.",
         SAME_ID,
     ),
-    "K": Scene(
+    "K": Situation(
         "HTTP: a result with the id 7 comes, and then the stream ends",
         "server",
         "The result came first, so the end of the stream is no surprise.",
         GRACEFUL,
     ),
 }
-LETTERS: Final = tuple(SCENES)
-_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in SCENES.items()}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
     return grade_words(
         answer,
-        _SPECIMENS,
+        SCENES,
         tuple(WORDS),
         name="ends",
         look="Who did it: the client, the server, or neither of them? And is it about the id 7 at all?",
@@ -118,9 +106,6 @@ def grade(answer: object, learner: Learner) -> Passed:
         "it, and nothing else.",
     )
 
-
-_SCENES: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SCENES.items())
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
 
 TASK: Final = Task(
     name="ended",
@@ -131,18 +116,13 @@ does it know when this happens?
 
 | | what happens |
 |---|---|
-{_SCENES}
+{things(SCENES)}
 
 | word | meaning |
 |---|---|
-{_WORDS}""",
+{meanings(WORDS)}""",
     answer="ends",
-    starter="""\
-ends = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ..., "H": ...,
-    "I": ..., "J": ..., "K": ...,
-}""",
+    starter=open_answers("ends", SCENES, in_line=4),
     hints=(
         "A result for the id 7 is the sign of a good end. What does it mean where none came?",
         'A cancellation is of the side that sends it. 7 and `"7"` are two ids.',

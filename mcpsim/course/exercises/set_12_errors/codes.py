@@ -21,6 +21,7 @@ from mcpsim.course.exercises.set_12_errors.rules import (
     VERSION,
 )
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tables import open_answers
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.eras.pages import LEGACY, MODERN
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN
@@ -125,12 +126,7 @@ Which code does the server's error have? The revision counts.
 |---|---|---|
 {_ROWS}""",
     answer="codes",
-    starter="""\
-codes = {
-    "A": ..., "B": ..., "C": ...,
-    "D": ..., "E": ..., "F": ...,
-    "G": ..., "H": ..., "I": ...,
-}""",
+    starter=open_answers("codes", FAULTS, in_line=3),
     hints=(
         "Look at the era first. Two codes are legacy only, three are modern only.",
         "Whatever is wrong with the parameters, and has no code of its own, is -32602.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -15,22 +14,12 @@ from mcpsim.course.exercises.set_12_errors.rules import (
     TO_THE_MODEL,
     TOOL_ERROR,
 )
-from mcpsim.course.exercises.specimens import grade_words
-from mcpsim.course.exercises.verdict import Rule
+from mcpsim.course.exercises.specimens import Situation, grade_words
+from mcpsim.course.exercises.tables import open_answers, things
 
 TOOL: Final = "tool"
 PROTOCOL: Final = "protocol"
 WORDS: Final = (TOOL, PROTOCOL)
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One situation, which kind of error it is, and why."""
-
-    text: str
-    word: str
-    seen: str
-    rule: Rule
 
 
 SITUATIONS: Final[Mapping[str, Situation]] = {
@@ -77,7 +66,6 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
         META,
     ),
 }
-LETTERS: Final = tuple(SITUATIONS)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -93,8 +81,6 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-_ROWS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
-
 TASK: Final = Task(
     name="kinds",
     title="Tool error or protocol error",
@@ -104,13 +90,9 @@ protocol error (`"protocol"`)?
 
 | | what happens |
 |---|---|
-{_ROWS}""",
+{things(SITUATIONS)}""",
     answer="kinds",
-    starter="""\
-kinds = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ...,
-}""",
+    starter=open_answers("kinds", SITUATIONS, in_line=4),
     hints=(
         "A tool error is the result of a tool call. What is no tool call cannot end in one.",
         "Ask whether there was a tool that could have said something.",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import Situation, grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
 WORDS: Final[Mapping[str, str]] = {
@@ -19,18 +19,8 @@ WORDS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of information in a tool call."""
-
-    text: str
-    word: str
-    seen: str
-    rule: Rule
-
-
-PIECES: Final[Mapping[str, Piece]] = {
-    "A": Piece(
+PIECES: Final[Mapping[str, Situation]] = {
+    "A": Situation(
         'what the user typed: "I need the report of the third quarter"',
         "not sent",
         "The server gets a tool's name and arguments. What the user said stays with the host.",
@@ -40,7 +30,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "architecture/index#design-principles",
         ),
     ),
-    "B": Piece(
+    "B": Situation(
         "the `description` of a tool, out of the result of `tools/list`",
         "model",
         "By what else should a model choose a tool?",
@@ -49,7 +39,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "server/tools#user-interaction-model",
         ),
     ),
-    "C": Piece(
+    "C": Situation(
         "the `progressToken` of the call",
         "peers",
         "It tells to which request a notification belongs. Nobody has to read it.",
@@ -58,7 +48,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "basic/patterns/progress#progress-flow",
         ),
     ),
-    "D": Piece(
+    "D": Situation(
         'the `message` of a progress notification: "Part 3"',
         "user",
         "It comes while the call runs. The model gets something to read when the call is over.",
@@ -67,7 +57,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "basic/patterns/progress#progress-flow",
         ),
     ),
-    "E": Piece(
+    "E": Situation(
         "that the user agreed to the call, before it was sent",
         "not sent",
         "The call itself looks the same, whether somebody was asked or not.",
@@ -77,7 +67,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "server/tools#user-interaction-model",
         ),
     ),
-    "F": Piece(
+    "F": Situation(
         'the `message` of an `elicitation/create`: "May the report name customers?"',
         "user",
         "The server asks the user, by way of the client. The answer goes back the same way.",
@@ -86,7 +76,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "client/elicitation#user-interaction-model",
         ),
     ),
-    "G": Piece(
+    "G": Situation(
         "the `requestState` of an `input_required` result",
         "peers",
         "The server wrote it for itself. The client carries it back.",
@@ -95,7 +85,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "basic/patterns/mrtr#client-requirements-basic-workflow",
         ),
     ),
-    "H": Piece(
+    "H": Situation(
         'the text of a result with `isError: true`: "There is no quarter 5"',
         "model",
         "It says what to do better, and the model wrote the arguments.",
@@ -104,7 +94,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "server/tools#error-handling",
         ),
     ),
-    "I": Piece(
+    "I": Situation(
         'what the model writes at the end: "Here is your report"',
         "not sent",
         "The call is over by then. Host and user have it among themselves.",
@@ -114,7 +104,7 @@ PIECES: Final[Mapping[str, Piece]] = {
             "architecture/index#design-principles",
         ),
     ),
-    "J": Piece(
+    "J": Situation(
         "what the client can do: `io.modelcontextprotocol/clientCapabilities`",
         "peers",
         "It tells the server whether it may ask something. The model does not choose by it.",
@@ -124,15 +114,13 @@ PIECES: Final[Mapping[str, Piece]] = {
         ),
     ),
 }
-LETTERS: Final = tuple(PIECES)
-_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in PIECES.items()}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
     return grade_words(
         answer,
-        _SPECIMENS,
+        PIECES,
         tuple(WORDS),
         name="sees",
         look="Two questions: does it stand in a message between client and server? If so, who has to read "
@@ -141,9 +129,6 @@ def grade(answer: object, learner: Learner) -> Passed:
         "said.",
     )
 
-
-_PIECES: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in PIECES.items())
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
 
 TASK: Final = Task(
     name="sees",
@@ -154,17 +139,13 @@ go? A host may show its user more than it has to; what counts is who has to get 
 
 | | piece |
 |---|---|
-{_PIECES}
+{things(PIECES)}
 
 | word | meaning |
 |---|---|
-{_WORDS}""",
+{meanings(WORDS)}""",
     answer="sees",
-    starter="""\
-sees = {
-    "A": ..., "B": ..., "C": ..., "D": ..., "E": ...,
-    "F": ..., "G": ..., "H": ..., "I": ..., "J": ...,
-}""",
+    starter=open_answers("sees", PIECES, in_line=5),
     hints=(
         "Play the run of the lesson, and look for each piece in its messages. Three are not there.",
         "`ScriptedModel.has_read` holds all that the model got: what of the messages is in it?",

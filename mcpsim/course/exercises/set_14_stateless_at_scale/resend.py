@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import Situation, grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.pages import LEGACY, spec_url
 from mcpsim.eras.revisions import LATEST_LEGACY
@@ -32,16 +32,6 @@ IDEMPOTENT: Final = Rule(
     "default is false.",
     "schema#toolannotations-idempotenthint",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """A request, and what became of it."""
-
-    text: str
-    word: str
-    seen: str
-    rule: Rule
 
 
 SITUATIONS: Final[Mapping[str, Situation]] = {
@@ -141,15 +131,13 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
         ),
     ),
 }
-LETTERS: Final = tuple(SITUATIONS)
-_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in SITUATIONS.items()}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
     return grade_words(
         answer,
-        _SPECIMENS,
+        SITUATIONS,
         tuple(WORDS),
         name="resend",
         look="Three questions: did an answer come? May the work have been done? Would it do harm to do it "
@@ -157,9 +145,6 @@ def grade(answer: object, learner: Learner) -> Passed:
         passed="All ten are right. A lost answer says nothing of the work; what the request does decides.",
     )
 
-
-_SITUATIONS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
-_WORDS: Final = "\n".join(f"| `{word!r}` | {text} |" for word, text in WORDS.items())
 
 TASK: Final = Task(
     name="resend",
@@ -169,22 +154,18 @@ A host has no result, or one that it does not like. What may it do next?
 
 | | situation |
 |---|---|
-{_SITUATIONS}
+{things(SITUATIONS)}
 
 | word | meaning |
 |---|---|
-{_WORDS}
+{meanings(WORDS)}
 
 The changelog says *how* a lost request is sent again. Whether that does harm, it cannot say: that depends on
 what the request does.
 
 The legacy rule: [session management, {LATEST_LEGACY}]({spec_url(LEGACY, SESSIONS)}).""",
     answer="resend",
-    starter="""\
-resend = {
-    "A": ..., "B": ..., "C": ..., "D": ..., "E": ...,
-    "F": ..., "G": ..., "H": ..., "I": ..., "J": ...,
-}""",
+    starter=open_answers("resend", SITUATIONS, in_line=5),
     hints=(
         "Begin with those that change nothing: they may be sent again whatever happened.",
         "For the others ask whom you believe. A hint of a server that you trust is worth something; no hint "

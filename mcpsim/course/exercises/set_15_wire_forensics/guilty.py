@@ -25,6 +25,7 @@ from mcpsim.course.exercises.set_15_wire_forensics.rules import (
     SAME_ID,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers
 
 MUST, SHOULD, NOTHING = "MUST", "SHOULD", "nothing"
 WORDS: Final = (MUST, SHOULD, NOTHING)
@@ -107,11 +108,7 @@ that is spoken there?
 
 All other things in these traces are in order.""",
     answer="verdicts",
-    starter="""\
-verdicts = {
-    "A": ..., "B": ..., "C": ..., "D": ..., "E": ...,
-    "F": ..., "G": ..., "H": ..., "I": ...,
-}""",
+    starter=open_answers("verdicts", CHARGES, in_line=5),
     hints=(
         "Look for `initialize` first: C and G are sessions, the others are not. The same thing may be "
         "allowed in one era and forbidden in the other.",

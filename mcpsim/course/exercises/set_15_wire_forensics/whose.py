@@ -26,6 +26,7 @@ from mcpsim.course.exercises.set_15_wire_forensics.rules import (
     SAME_ID,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.tables import open_answers
 
 CLIENT, SERVER, GATEWAY, NOBODY = "client", "server", "gateway", "nobody"
 WORDS: Final = (CLIENT, SERVER, GATEWAY, NOBODY)
@@ -97,11 +98,7 @@ Eight cases in which a call came to nothing, or nearly. Who made the fault: `"cl
 These traces show every hop, and the time at which each message *left*. Whoever only hands on what is wrong
 already has not made the fault.""",
     answer="by",
-    starter="""\
-by = {
-    "A": ..., "B": ..., "C": ..., "D": ...,
-    "E": ..., "F": ..., "G": ..., "H": ...,
-}""",
+    starter=open_answers("by", CASES, in_line=4),
     hints=(
         "An error names what is wrong. Who sends it is rarely the one who did it.",
         "Where there is a gateway, compare what came in with what went out: header, id, body.",
