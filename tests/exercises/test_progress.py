@@ -25,7 +25,7 @@ METHOD: Final = "notifications/progress"
 
 # --- 08, faulty -----------------------------------------------------------------------------------
 
-FAULTS: Final = {letter: trace.fault for letter, trace in TRACES.items()}
+FAULTS: Final = {letter: trace.word for letter, trace in TRACES.items()}
 
 FAULTY: Final = [
     ("faulty", dict(reversed(FAULTS.items()))),
@@ -317,4 +317,4 @@ RULES: Final = {
 def test_the_audit_finds_in_a_trace_what_the_exercise_says(letter: str) -> None:
     trace = TRACES[letter]
     found = {finding.rule for finding in trace.recording.audit().findings}
-    assert found == ({RULES[trace.fault]} if trace.fault in RULES else set())
+    assert found == ({RULES[trace.word]} if trace.word in RULES else set())

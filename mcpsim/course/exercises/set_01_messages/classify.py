@@ -6,14 +6,11 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_integer, as_text, filled_in, require_complete
+from mcpsim.course.exercises.plain import as_integer, as_text
 from mcpsim.course.exercises.set_01_messages.twelve import NOT_A_MESSAGE, NOT_JSON, TWELVE, WORDS
-from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.specimens import grade_words
 from mcpsim.course.exercises.tables import open_answers
-from mcpsim.course.exercises.verdict import NotYet
 from mcpsim.errors import INVALID_REQUEST, PARSE_ERROR
-
-LETTERS: Final = tuple(TWELVE)
 
 
 def word_of(value: object) -> str | None:
@@ -23,33 +20,26 @@ def word_of(value: object) -> str | None:
     return word if word in WORDS else None
 
 
-_LOOK: Final = "Look at the fields of the outermost object, one by one."
 _CODES: Final = {PARSE_ERROR: NOT_JSON, INVALID_REQUEST: NOT_A_MESSAGE}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
-    given = filled_in(answer, LETTERS, "answers")
-    words = {letter: word_of(value) for letter, value in given.items()}
-    for letter, word in words.items():
-        if word is None:
-            raise NotYet(
-                f"{letter}: {show(given[letter])} is none of the words.",
-                look=f"The words are {', '.join(WORDS)}.",
-            )
-    wrong = [letter for letter, word in words.items() if word != TWELVE[letter].word]
-    if wrong:
-        first = TWELVE[wrong[0]]
-        raise NotYet(
-            f"{len(words) - len(wrong)} of {len(TWELVE)} are right. {wrong[0]} is not "
-            f"{show(words[wrong[0]])}. {first.seen}",
-            first.rule,
-            _LOOK
-            if first.meant is None
-            else f'`mcpsim.read_message(ex.twelve["{wrong[0]}"])` says what is wrong.',
-        )
-    require_complete(given, LETTERS)
-    return Passed("All twelve are right: seven are messages, five are none.")
+    return grade_words(
+        answer,
+        TWELVE,
+        WORDS,
+        name="answers",
+        look=_look,
+        passed="All twelve are right: seven are messages, five are none.",
+        read=word_of,
+    )
+
+
+def _look(letter: str) -> str:
+    if TWELVE[letter].meant is None:
+        return "Look at the fields of the outermost object, one by one."
+    return f'`mcpsim.read_message(ex.twelve["{letter}"])` says what is wrong.'
 
 
 TASK: Final = Task(

@@ -14,6 +14,7 @@ from mcpsim.course.exercises.set_01_messages.twelve import (
     Specimen,
 )
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tables import rows
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.errors import McpSimError
 from mcpsim.messages import (
@@ -97,7 +98,7 @@ def _compare(letter: str, message: Message, specimen: Specimen) -> None:
         raise NotYet(f"{letter} has `{extra}`, which it did not have before.", look=_LEAVE_THE_REST)
 
 
-_TABLE: Final = "\n".join(f"| {letter} | {TWELVE[letter].task} |" for letter in BROKEN)
+_TABLE: Final = rows((letter, TWELVE[letter].task) for letter in BROKEN)
 
 TASK: Final = Task(
     name="repair",

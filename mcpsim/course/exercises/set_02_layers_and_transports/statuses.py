@@ -16,7 +16,7 @@ from mcpsim.course.exercises.set_02_layers_and_transports.rules import (
     VALIDATION,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
-from mcpsim.course.exercises.tables import open_answers
+from mcpsim.course.exercises.tables import open_answers, rows
 
 ANSWERED: Final = "answered"
 READ_ON: Final = "read on"
@@ -64,7 +64,6 @@ _EXCHANGES: Final = (
     ("K", "notification", "400", "", ""),
     ("L", "request 8", "200", "`text/event-stream`", '`data: {"jsonrpc":"2.0","id":8,"result":{…}}`'),
 )
-_TABLE: Final = "\n".join(f"| {' | '.join(row)} |" for row in _EXCHANGES)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -88,7 +87,7 @@ A modern client has sent something, and this came back so far. The server speaks
 
 | | sent | status | `Content-Type` | body |
 |---|---|---|---|---|
-{_TABLE}
+{rows(_EXCHANGES)}
 
 Say of each what it means, with one of five words:
 

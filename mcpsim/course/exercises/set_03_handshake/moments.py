@@ -18,7 +18,7 @@ from mcpsim.course.exercises.set_03_handshake.rules import (
     SERVER_WAITS,
 )
 from mcpsim.course.exercises.specimens import Specimen, grade_words
-from mcpsim.course.exercises.tables import open_answers
+from mcpsim.course.exercises.tables import open_answers, rows
 from mcpsim.eras.pages import LEGACY
 
 YES: Final = "yes"
@@ -85,7 +85,7 @@ MOMENTS: Final[Mapping[str, tuple[str, str, Specimen]]] = {
 }
 SPECIMENS: Final = {letter: specimen for letter, (_, _, specimen) in MOMENTS.items()}
 
-_TABLE: Final = "\n".join(f"| {letter} | {when} | {what} |" for letter, (when, what, _) in MOMENTS.items())
+_TABLE: Final = rows((letter, when, what) for letter, (when, what, _) in MOMENTS.items())
 
 
 def grade(answer: object, learner: Learner) -> Passed:

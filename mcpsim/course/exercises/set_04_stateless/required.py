@@ -8,7 +8,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import grade_words
 from mcpsim.course.exercises.tables import open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
@@ -27,6 +27,11 @@ class Field:
     text: str
     word: str
     rule: Rule
+
+    @property
+    def seen(self) -> str:
+        """The field again: what decides is on the page, and there is nothing else to see."""
+        return f"It is {self.text}."
 
 
 FIELDS: Final[Mapping[str, Field]] = {
@@ -77,7 +82,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
     return grade_words(
         answer,
-        {letter: Specimen(one.word, f"It is {one.text}.", one.rule) for letter, one in FIELDS.items()},
+        FIELDS,
         WORDS,
         name="strength",
         look="Read the page that the link leads to, and look for the words in capitals.",

@@ -10,6 +10,7 @@ from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_integer, as_text, filled_in, items_of, require_complete
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tables import things
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.server.resources import CACHE_SCOPES
 
@@ -122,7 +123,6 @@ def _pair(letter: str, value: object) -> tuple[str, int]:
 
 
 _LOOK: Final = "Ask of each: may one caller be shown what another caller got?"
-_SITUATIONS: Final = "\n".join(f"| {letter} | {one.text} |" for letter, one in SITUATIONS.items())
 _REASONS: Final = "\n".join(f"{number}. {text}" for number, text in REASONS.items())
 
 TASK: Final = Task(
@@ -135,7 +135,7 @@ decides:
 
 | situation | what is asked for |
 |---|---|
-{_SITUATIONS}
+{things(SITUATIONS)}
 
 Reasons:
 

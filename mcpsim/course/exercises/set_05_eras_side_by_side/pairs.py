@@ -8,8 +8,8 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.specimens import Specimen, grade_words
-from mcpsim.course.exercises.tables import meanings, open_answers
+from mcpsim.course.exercises.specimens import grade_words
+from mcpsim.course.exercises.tables import meanings, open_answers, rows
 from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.pages import LEGACY, spec_url
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS
@@ -118,14 +118,13 @@ PAIRS: Final[Mapping[str, Pair]] = {
         Rule("Dual-era client, modern server: works. The client stays modern.", MATRIX),
     ),
 }
-_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in PAIRS.items()}
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
     return grade_words(
         answer,
-        _SPECIMENS,
+        PAIRS,
         tuple(WORDS),
         name="pairs",
         look="First: do both speak a modern version? If not: what does the client propose, and what comes "
@@ -136,11 +135,9 @@ def grade(answer: object, learner: Learner) -> Passed:
     )
 
 
-def _row(letter: str, pair: Pair) -> str:
-    return f"| {letter} | {', '.join(pair.client)} | {', '.join(pair.server)} | {pair.more} |"
-
-
-_ROWS: Final = "\n".join(_row(letter, pair) for letter, pair in PAIRS.items())
+_ROWS: Final = rows(
+    (letter, ", ".join(pair.client), ", ".join(pair.server), pair.more) for letter, pair in PAIRS.items()
+)
 
 TASK: Final = Task(
     name="pairs",

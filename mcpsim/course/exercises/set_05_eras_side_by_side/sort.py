@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import grade_words
 from mcpsim.course.exercises.tables import meanings, open_answers
 from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.pages import LEGACY, spec_url
@@ -202,7 +202,6 @@ FOUND: Final[Mapping[str, Found]] = {
         ),
     ),
 }
-_SPECIMENS: Final = {letter: Specimen(one.word, one.seen, one.rule) for letter, one in FOUND.items()}
 
 
 def shown() -> dict[str, str]:
@@ -214,7 +213,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     """Compare the words, letter by letter."""
     return grade_words(
         answer,
-        _SPECIMENS,
+        FOUND,
         tuple(WORDS),
         name="eras",
         look="Ask both sides: would a legacy peer send exactly this? Would a modern one?",

@@ -17,7 +17,7 @@ from mcpsim.course.exercises.set_06_pagination.rules import (
     ORDER,
     SIZE,
 )
-from mcpsim.course.exercises.specimens import Specimen, grade_words
+from mcpsim.course.exercises.specimens import grade_words
 from mcpsim.course.exercises.tables import open_answers, things
 from mcpsim.course.exercises.verdict import Rule
 
@@ -34,6 +34,11 @@ class Claim:
     text: str
     word: str
     rule: Rule
+
+    @property
+    def seen(self) -> str:
+        """The claim again: what decides is on the page, and there is nothing else to see."""
+        return f'"{self.text}"'
 
 
 CLAIMS: Final[Mapping[str, Claim]] = {
@@ -56,7 +61,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     """Compare letter by letter."""
     return grade_words(
         answer,
-        {letter: Specimen(one.word, f'"{one.text}"', one.rule) for letter, one in CLAIMS.items()},
+        CLAIMS,
         WORDS,
         name="strength",
         look="Read the page that the link leads to, and look for the words in capitals.",

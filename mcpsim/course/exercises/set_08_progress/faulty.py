@@ -6,36 +6,24 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
-from mcpsim.course.exercises.plain import as_text, filled_in, require_complete
-from mcpsim.course.exercises.set_08_progress.traces import FAULTS, LETTERS, TRACES
-from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.set_08_progress.traces import TRACES, WORDS
+from mcpsim.course.exercises.specimens import grade_words
 from mcpsim.course.exercises.tables import meanings, open_answers
-from mcpsim.course.exercises.verdict import NotYet, Rule
 
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Compare the faults, letter by letter."""
-    given = filled_in(answer, LETTERS, "faults")
-    words = {letter: as_text(value) for letter, value in given.items()}
-    for letter, word in words.items():
-        if word not in FAULTS:
-            raise NotYet(
-                f"{letter}: {show(given[letter])} is none of the words.",
-                look=f"The words are {', '.join(map(repr, FAULTS))}.",
-            )
-    wrong = [letter for letter, word in words.items() if word != TRACES[letter].fault]
-    if wrong:
-        letter = wrong[0]
-        trace = TRACES[letter]
-        raise NotYet(
-            f"{len(words) - len(wrong)} of {len(TRACES)} are right. {letter} is not {words[letter]!r}. "
-            f"{trace.why}",
-            Rule(trace.rule, trace.page),
-            f"Go through {letter} line by line, with one question: which tokens are active now?",
-            trace.recording,
-        )
-    require_complete(given, LETTERS)
-    return Passed("All eight are right: four break a rule, and four only look odd.")
+    return grade_words(
+        answer,
+        TRACES,
+        tuple(WORDS),
+        name="faults",
+        look=lambda letter: (
+            f"Go through {letter} line by line, with one question: which tokens are active now?"
+        ),
+        passed="All eight are right: four break a rule, and four only look odd.",
+        recording=lambda letter: TRACES[letter].recording,
+    )
 
 
 TASK: Final = Task(
@@ -47,7 +35,7 @@ Tokens are written as in JSON. Which of them break a rule? Choose one for each l
 
 | word | meaning |
 |---|---|
-{meanings(FAULTS)}
+{meanings(WORDS)}
 
 `ex.traces["A"]` shows a trace in the player.""",
     answer="faults",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcpsim.course.exercises.verdict import Rule
 from mcpsim.eras.revisions import LATEST_MODERN
 from mcpsim.messages import (
     CLIENT_CAPABILITIES,
@@ -35,17 +36,15 @@ class Trace:
     """One trace.
 
     Attributes:
-        fault: what is wrong with it, or "fine".
-        why: what shows it, in one or two sentences.
-        rule: the rule, in our words.
-        page: where that rule stands.
+        word: what is wrong with it, or "fine".
+        seen: what shows it, in one or two sentences.
+        rule: the rule.
         rows: who sent what, in order.
     """
 
-    fault: str
-    why: str
-    rule: str
-    page: str
+    word: str
+    seen: str
+    rule: Rule
     rows: tuple[Row, ...]
 
     @property
@@ -90,20 +89,24 @@ def _answer(id: int) -> Row:
     return "server", {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-_RISES: Final = "The `progress` value MUST increase with each notification, even if the total is unknown."
-_NOTHING_OF_TOTALS: Final = (
-    "`progress` MUST increase. Of the total the pages only say that it is optional and may be a fraction."
+_RISES: Final = Rule(
+    "The `progress` value MUST increase with each notification, even if the total is unknown.", FLOW
 )
-_ACTIVE: Final = "Progress notifications MUST only name tokens that came in an active request."
-_UNIQUE: Final = "A token MUST be unique across all active requests."
-_STOPS: Final = "Progress notifications MUST stop after completion."
+_NOTHING_OF_TOTALS: Final = Rule(
+    "`progress` MUST increase. Of the total the pages only say that it is optional and may be a fraction.",
+    FLOW,
+)
+_ACTIVE: Final = Rule(
+    "Progress notifications MUST only name tokens that came in an active request.", BEHAVIOR
+)
+_UNIQUE: Final = Rule("A token MUST be unique across all active requests.", FLOW)
+_STOPS: Final = Rule("Progress notifications MUST stop after completion.", NOTES)
 
 TRACES: Final[Mapping[str, Trace]] = {
     "A": Trace(
         "does not rise",
         "The second notification says 4, and so does the third. Other words do not help.",
         _RISES,
-        FLOW,
         (
             _call(1, "report"),
             _progress("report", 2, 6, "Reading"),
@@ -117,28 +120,24 @@ TRACES: Final[Mapping[str, Trace]] = {
         "fine",
         "There is no total, and the values are fractions. They increase.",
         _RISES,
-        FLOW,
         (_call(1, "report"), _progress("report", 0.5), _progress("report", 2.25), _answer(1)),
     ),
     "C": Trace(
         "unknown token",
         'The request has the token 7, and the notifications say "7". A number and a text are two values.',
         _ACTIVE,
-        BEHAVIOR,
         (_call(1, 7), _progress("7", 1, 2), _progress("7", 2, 2), _answer(1)),
     ),
     "D": Trace(
         "fine",
         "5 of 4 looks odd, and breaks no rule: the values increase.",
         _NOTHING_OF_TOTALS,
-        FLOW,
         (_call(1, 0), _progress(0, 3, 4), _progress(0, 5, 4), _answer(1)),
     ),
     "E": Trace(
         "too late",
         "Request 1 is answered before the last notification about it.",
         _STOPS,
-        NOTES,
         (
             _call(1, "sales"),
             _call(2, "stock"),
@@ -154,7 +153,6 @@ TRACES: Final[Mapping[str, Trace]] = {
         "fine",
         "The token is used again when the request that had it is answered. Then it is free.",
         _UNIQUE,
-        FLOW,
         (
             _call(1, "report"),
             _progress("report", 1, 2),
@@ -168,7 +166,6 @@ TRACES: Final[Mapping[str, Trace]] = {
         "shared token",
         "Request 2 brings the token of request 1, which is not answered yet.",
         _UNIQUE,
-        FLOW,
         (
             _call(1, "report"),
             _progress("report", 1),
@@ -183,12 +180,10 @@ TRACES: Final[Mapping[str, Trace]] = {
         "fine",
         "The total changes, and the last value is less than it. Neither is forbidden.",
         _NOTHING_OF_TOTALS,
-        FLOW,
         (_call(1, ""), _progress("", 5, 10, "Found more"), _progress("", 6, 20), _answer(1)),
     ),
 }
-LETTERS: Final = tuple(TRACES)
-FAULTS: Final[Mapping[str, str]] = {
+WORDS: Final[Mapping[str, str]] = {
     "does not rise": "a value is not greater than the one before",
     "unknown token": "progress names a token that no request has brought",
     "too late": "progress of a request comes after its answer",

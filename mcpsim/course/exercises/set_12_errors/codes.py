@@ -21,7 +21,7 @@ from mcpsim.course.exercises.set_12_errors.rules import (
     VERSION,
 )
 from mcpsim.course.exercises.showing import show
-from mcpsim.course.exercises.tables import open_answers
+from mcpsim.course.exercises.tables import open_answers, rows
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.eras.pages import LEGACY, MODERN
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN
@@ -114,7 +114,7 @@ def _meaning(code: int, fault: Fault) -> str:
     return f"It is {row.name}: {row.meaning}"
 
 
-_ROWS: Final = "\n".join(f"| {letter} | {one.revision} | {one.text} |" for letter, one in FAULTS.items())
+_ROWS: Final = rows((letter, one.revision, one.text) for letter, one in FAULTS.items())
 
 TASK: Final = Task(
     name="codes",
