@@ -13,7 +13,7 @@ from typing import Final
 from mcpsim.audit.building import SESSION_HEADER, key_of
 from mcpsim.audit.model import Call, Connection, Exchange, Item, Session, Trace
 from mcpsim.audit.order import ways
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 
 HANDSHAKE: Final = "handshake-not-finished"
 REQUEST: Final = "request-without-answer"

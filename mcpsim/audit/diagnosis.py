@@ -26,7 +26,7 @@ from mcpsim.audit.diagnoses_of_others import OTHERS, STATUSES
 from mcpsim.audit.diagnoses_of_requests import OF_REQUESTS
 from mcpsim.audit.diagnosis_row import Row
 from mcpsim.audit.model import Item
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 
 #: How much of a list of the trace is shown.
 SHOWN: Final = 160

@@ -6,7 +6,6 @@ A legacy server asks with a request of its own, and the client answers it. A mod
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.model import Call, Connection, Item, Rounds
 from mcpsim.audit.once import once
-from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
+from mcpsim.recording.words import show
 
 Json = Mapping[str, Any]
 
@@ -108,12 +107,6 @@ def mapping(value: Any) -> Json:
 def sequence(value: Any) -> list[Any]:
     """A JSON array; [] where it is something else."""
     return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def plain(text: str, length: int = 300) -> str:
-    """A sentence that has texts of the trace in it: on one line, in ASCII, cut after `length` characters."""
-    shown = json.dumps(text[:length])[1:-1].replace('\\"', '"')
-    return shown if len(text) <= length else f"{shown}..."
 
 
 def asks(item: Item | None) -> bool:

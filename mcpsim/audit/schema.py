@@ -20,8 +20,8 @@ from mcpsim.audit.gathering import INPUT_REQUIRED
 from mcpsim.audit.model import Item
 from mcpsim.audit.nulls import holds_null, nulls_of
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, messages
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import era_of
+from mcpsim.recording.words import show
 
 ID: Final = "body-fits-its-schema"
 SHOWN: Final = 3

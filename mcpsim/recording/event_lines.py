@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 from mcpsim.errors import RecordingError
 from mcpsim.recording import events
 from mcpsim.recording.events import KINDS, Event
-from mcpsim.recording.lines import is_whole, read_line, show, write_line
+from mcpsim.recording.lines import is_whole, read_line, write_line
+from mcpsim.recording.words import show
 
 # About three thousand years; far below where an integer no longer fits a float.
 MAX_TIME_US: Final = 10**17

@@ -23,7 +23,8 @@ from mcpsim.recording.interchange import (
     SIDES,
     STDIO,
 )
-from mcpsim.recording.lines import is_whole, show
+from mcpsim.recording.lines import is_whole
+from mcpsim.recording.words import show
 from mcpsim.transports.http import EVENT_STREAM_TYPE, sse_event
 
 MAX_TIME_MS: Final = 10**14

@@ -20,7 +20,6 @@ MAX_FILE_BYTES: Final = 256_000_000
 MAX_LINES: Final = 2_000_000
 MAX_LINE_BYTES: Final = 32_000_000
 MAX_DEPTH: Final = 200
-_SHOWN: Final = 60
 
 # A string that never ends goes to the end: without that, each quote in it would be tried once more.
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
@@ -134,12 +133,6 @@ def write_line(value: Any, what: str) -> bytes:
             return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
         raise RecordingError(f"{what} holds what JSON cannot carry: {error}.") from None
-
-
-def show(value: Any) -> str:
-    """A value for a sentence: as JSON, in ASCII, cut."""
-    text = json.dumps(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 def is_whole(value: Any, most: int) -> bool:

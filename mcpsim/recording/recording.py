@@ -15,10 +15,11 @@ from mcpsim.recording.events import Event, milliseconds
 from mcpsim.recording.exporting import to_interchange
 from mcpsim.recording.frames import Frame, frames_of
 from mcpsim.recording.importing import from_interchange
-from mcpsim.recording.lines import MAX_FILE_BYTES, is_whole, read_line, show, split_lines, write_line
+from mcpsim.recording.lines import MAX_FILE_BYTES, is_whole, read_line, split_lines, write_line
 from mcpsim.recording.markdown import markdown
 from mcpsim.recording.mermaid import mermaid
 from mcpsim.recording.transcript import transcript
+from mcpsim.recording.words import show
 
 if TYPE_CHECKING:
     from mcpsim.audit import Report

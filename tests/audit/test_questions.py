@@ -10,7 +10,7 @@ import pytest
 from mcpsim.audit import audit
 from mcpsim.audit.building import build
 from mcpsim.audit.model import Call
-from mcpsim.audit.questions import answers, asked_of, declared, plain, questions
+from mcpsim.audit.questions import answers, asked_of, declared, questions
 
 FORM = {
     "message": "Which name?",
@@ -121,11 +121,6 @@ def test_an_answer_that_is_no_object_is_one_all_the_same(junk: Any) -> None:
     (answer,) = answers(calls_of(call(1), ask(1, {"who": ELICIT}), retry)[1])
     assert answer.value == junk
     assert answer.result == {}
-
-
-def test_sentences_stay_on_one_line() -> None:
-    assert plain('a "b"\n\u2028é') == 'a "b"\\n\\u2028\\u00e9'
-    assert plain("x" * 10, 4) == "xxxx..."
 
 
 def test_retries_that_fit_nothing_cost_no_more_than_a_little_each() -> None:

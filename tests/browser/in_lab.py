@@ -78,7 +78,7 @@ def serving(
     finally:
         process.terminate()
         try:
-            process.wait(30)
+            process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

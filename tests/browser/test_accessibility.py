@@ -353,7 +353,9 @@ def found(page: Page, axe: str, **options: Any) -> list[str]:
 
 
 #: The rules of axe-core for what a theme and a size change. All others are about the same elements in both.
-LOOKS: Final = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block", "target-size"]}}
+LOOKS: Final = {
+    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block", "target-size"]}
+}
 
 
 def settle(page: Page) -> None:

@@ -13,8 +13,8 @@ from mcpsim.audit.order import ON_ITS_WAY_MS, UNREAD_MS, Reading, is_later_by
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.cancellation import BEHAVIOR, cancellations, cursors_given, named
 from mcpsim.audit.rules.http_common import has_odd_head
-from mcpsim.audit.words import show
 from mcpsim.messages import ErrorResponse
+from mcpsim.recording.words import show
 
 #: The statuses with which a server says that it cannot take a message as it is.
 REFUSALS: Final = frozenset({400, 409, 410, 422, 500, 501})

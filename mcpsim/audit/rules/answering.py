@@ -14,7 +14,6 @@ from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Level, Rule, each
 from mcpsim.audit.rules.envelopes import is_whole_float, members, on_both
 from mcpsim.audit.rules.http_common import has_odd_head
-from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.errors import (
     HEADER_MISMATCH,
@@ -27,6 +26,7 @@ from mcpsim.errors import (
     UNSUPPORTED_VERSION,
 )
 from mcpsim.messages import write_json
+from mcpsim.recording.words import show
 
 ANSWERS: Final = "response-answers-a-request"
 REPEATS: Final = "error-repeats-id"

@@ -14,9 +14,9 @@ from mcpsim.audit.occurring import connections_with
 from mcpsim.audit.once import once
 from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, each, results
 from mcpsim.audit.rules.caching_keys import changed_by, contents_of, in_time, is_retry, key_of, subject_of
-from mcpsim.audit.words import show
 from mcpsim.messages.meta import SERVER_INFO
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.utilities.caching import CACHEABLE
 
 RESULTS: Final = "server/utilities/caching#cacheable-results"

@@ -12,9 +12,9 @@ from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each
 from mcpsim.audit.rules.caching_keys import changed_by, is_retry, key_of, subject_of, ttl_of
-from mcpsim.audit.words import show
 from mcpsim.errors import INVALID_PARAMS
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.utilities.caching import CACHEABLE
 
 TTL: Final = "server/utilities/caching#time-to-live-ttl-field"

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple, cast
 from mcpsim.audit.model import Call, Item, Trace
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.caching_keys import changed_by, contents_of, is_retry, key_of, subject_of, ttl_of
-from mcpsim.audit.words import show
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.utilities.caching import CACHEABLE
 
 KEY: Final = "server/utilities/caching#cache-key"

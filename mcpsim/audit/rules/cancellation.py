@@ -23,9 +23,9 @@ from mcpsim.audit.rule import (
     each,
     notifications,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import LATEST_LEGACY, Era
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 
 CANCELLED: Final = "notifications/cancelled"
 LISTEN: Final = "subscriptions/listen"

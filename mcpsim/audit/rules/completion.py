@@ -15,10 +15,10 @@ from mcpsim.audit.rules.listed import PROMPTS, Asked, asked, members_of
 from mcpsim.audit.rules.prompts import LACKS_ARGUMENT, NO_SUCH_PROMPT
 from mcpsim.audit.rules.resources import is_template
 from mcpsim.audit.rules.texts import error_text, says_internal
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.revisions import COMPLETIONS_CAPABILITY_REVISIONS
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_CODES
+from mcpsim.recording.words import show
 
 COMPLETE: Final = "completion/complete"
 MOST: Final = 100

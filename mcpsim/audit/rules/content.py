@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, cast
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, inside, results
 from mcpsim.audit.rules.listed import members_of
-from mcpsim.audit.rules.texts import blocks_of, plain
-from mcpsim.audit.words import show
+from mcpsim.audit.rules.texts import blocks_of
+from mcpsim.recording.words import plain, show
 from mcpsim.utilities.uris import is_uri
 
 # RFC 4648, section 4, with the padding that it demands.

@@ -23,11 +23,11 @@ from mcpsim.audit.rule import (
     requests,
     results,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import METHODS, Method
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.revisions import OPERATION_IS_DEMANDED
+from mcpsim.recording.words import show
 
 OPERATION: Final = "basic/lifecycle#operation"
 

@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import NOTE, Found, Rule, results
 from mcpsim.audit.rules.envelopes import members, on_both
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import SCHEMA_DIALECT_REVISIONS
+from mcpsim.recording.words import show
 
 DEFAULT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SCHEMAS: Final = ("inputSchema", "outputSchema")

@@ -9,12 +9,12 @@ from typing import Any, Final
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.questions import ASKING, HOLDING, Json, Question, answers, mapping, questions
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, calls, each
-from mcpsim.audit.words import show
 from mcpsim.eras.asking import rules_of
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import URL_ELICITING
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
+from mcpsim.recording.words import show
 
 METHOD: Final = "elicitation/create"
 MODES: Final = ("form", "url")

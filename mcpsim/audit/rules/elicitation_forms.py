@@ -16,15 +16,14 @@ from mcpsim.audit.questions import (
     answers,
     asks,
     mapping,
-    plain,
     sequence,
 )
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
 from mcpsim.audit.rules.elicitation import METHOD, MODES, elicitations, mode_of, page
-from mcpsim.audit.words import show
 from mcpsim.eras.asking import AskingRules, rules_of
 from mcpsim.eras.methods import ELICITING, URL_ELICITING
 from mcpsim.errors import ElicitationSchemaError
+from mcpsim.recording.words import plain, show
 from mcpsim.utilities.elicitation import (
     FORMATS,
     check_form,
@@ -121,7 +120,7 @@ def _makes_sense(call: Call) -> Iterator[Found]:
         try:
             check_form(_bare(schema, pattern=rules.elicitation_ids), rules)
         except ElicitationSchemaError as error:
-            yield Found(question.item, f"{question.name}: {plain(str(error))}")
+            yield Found(question.item, f"{question.name}: {plain(str(error), 300)}")
 
 
 def _bare(schema: Json, *, pattern: bool) -> dict[str, Any]:
@@ -243,7 +242,7 @@ def _fault_of_answer(answer: Answer, schema: Json) -> str:
     if missing:
         return f"{', '.join(map(show, missing[:5]))} is missing"
     known = {name: value for name, value in given.items() if name in schema["properties"]}
-    return plain(" ".join(faults_of_content(schema, known))).rstrip(".")
+    return plain(" ".join(faults_of_content(schema, known)), 300).rstrip(".")
 
 
 def _answer_fits(call: Call) -> Iterator[Found]:

@@ -13,10 +13,10 @@ from mcpsim.audit.once import once
 from mcpsim.audit.questions import HOLDING, Json, mapping, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, errors
 from mcpsim.audit.rules.elicitation import METHOD, elicitations, page
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import URL_ELICITING
 from mcpsim.errors import URL_ELICITATION_REQUIRED
+from mcpsim.recording.words import show
 from mcpsim.utilities.elicitation import is_url, names_user
 
 COMPLETE: Final = "notifications/elicitation/complete"

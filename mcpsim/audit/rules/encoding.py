@@ -18,8 +18,8 @@ from mcpsim.audit.rules.envelopes import (
     is_utf_8,
     on_both,
 )
-from mcpsim.audit.words import show
 from mcpsim.messages import DEFAULT_LIMITS
+from mcpsim.recording.words import show
 
 PAGE: Final = "basic/index#messages"
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, errors
 from mcpsim.audit.rules.envelopes import is_object, members, on_both, speaks_modern
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import missing_capabilities
 from mcpsim.errors import (
     ERROR_CODES,
@@ -19,6 +18,7 @@ from mcpsim.errors import (
     URL_ELICITATION_REQUIRED,
 )
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
+from mcpsim.recording.words import show
 
 CODES: Final = "basic/index#error-codes"
 META: Final = "basic/index#meta"

@@ -12,10 +12,10 @@ from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, ea
 from mcpsim.audit.rules.envelopes import speaks_modern
 from mcpsim.audit.rules.negotiation import listed_by
 from mcpsim.audit.rules.versioning import DISCOVER
-from mcpsim.audit.words import show
 from mcpsim.eras.negotiation import RECOGNISED_MODERN_ERRORS
 from mcpsim.eras.revisions import MODERN_REVISIONS
 from mcpsim.messages.meta import CLIENT_INFO, PROTOCOL_VERSION
+from mcpsim.recording.words import show
 
 STDIO_PAGE: Final = "basic/transports/stdio#backward-compatibility"
 HTTP_PAGE: Final = "basic/transports/streamable-http#backward-compatibility"

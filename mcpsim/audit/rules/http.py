@@ -16,8 +16,8 @@ from mcpsim.audit.rules.http_common import (
     media_type,
     shows_head,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import BATCHING_REVISIONS
+from mcpsim.recording.words import show
 from mcpsim.transports.http import EVENT_STREAM_TYPE, JSON_TYPE, Headers, accepts
 
 

@@ -21,10 +21,10 @@ from mcpsim.audit.rules.http_common import (
     shows_head,
     speaks_modern,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import ORIGIN_IS_403_REVISIONS, Era
 from mcpsim.errors import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.transports.http import EVENT_STREAM_TYPE, JSON_TYPE, origin_allowed
 
 METHOD_NOT_ALLOWED: Final = 405

@@ -7,8 +7,8 @@ import binascii
 import re
 from typing import Final, Literal, NamedTuple
 
-from mcpsim.audit.words import show
 from mcpsim.errors import FramingError
+from mcpsim.recording.words import show
 from mcpsim.transports.http import decode_header_value, encode_header_value
 
 START: Final = "=?base64?"

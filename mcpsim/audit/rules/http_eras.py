@@ -16,8 +16,8 @@ from mcpsim.audit.rules.http_common import (
     speaks_modern,
 )
 from mcpsim.audit.rules.negotiation import listed_by
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import LEGACY_REVISIONS
+from mcpsim.recording.words import show
 from mcpsim.transports.http import LAST_EVENT_ID_HEADER, SESSION_ID_HEADER
 
 _EARLIER: Final = f"{MODERN_PAGE}#earlier-streamable-http-revisions"

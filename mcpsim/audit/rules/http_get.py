@@ -24,7 +24,7 @@ from mcpsim.audit.rules.http_common import (
     shows_head,
 )
 from mcpsim.audit.rules.http_sessions import last_success
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 from mcpsim.transports.http import EVENT_STREAM_TYPE, SESSION_ID_HEADER
 
 PROGRESS: Final = "notifications/progress"

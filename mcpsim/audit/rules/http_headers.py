@@ -17,9 +17,9 @@ from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Difference, difference
 from mcpsim.audit.rules.http_metadata import problems_of
 from mcpsim.audit.rules.listed import TOOLS, Listing, asked, members_of
-from mcpsim.audit.words import show
 from mcpsim.errors import HEADER_MISMATCH, ParameterHeaderError
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.transports.http import Headers
 from mcpsim.utilities.parameter_headers import (
     HEADER_PREFIX,

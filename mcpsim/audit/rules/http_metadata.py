@@ -9,8 +9,8 @@ from mcpsim.audit.model import Call, Item
 from mcpsim.audit.rule import MODERN, MUST, NOTE, Found, Rule, notifications, requests
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head
 from mcpsim.audit.rules.http_encoding import Fault, difference
-from mcpsim.audit.words import show
 from mcpsim.messages import PROTOCOL_VERSION, Request
+from mcpsim.recording.words import show
 from mcpsim.transports.http import (
     METHOD_HEADER,
     NAME_HEADER,

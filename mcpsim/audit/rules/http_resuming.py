@@ -21,8 +21,8 @@ from mcpsim.audit.rules.http_common import (
     shows_head,
 )
 from mcpsim.audit.rules.http_streams import PROGRESS, closed_by_server
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS
+from mcpsim.recording.words import show
 from mcpsim.transports.http import LAST_EVENT_ID_HEADER, SseReader
 
 #: How exactly, in milliseconds, a client and a trace measure the time until a reconnection.

@@ -20,8 +20,8 @@ from mcpsim.audit.rules.http_common import (
     is_success,
     shows_head,
 )
-from mcpsim.audit.words import show
 from mcpsim.errors import METHOD_NOT_FOUND
+from mcpsim.recording.words import show
 from mcpsim.transports.http import SESSION_ID_HEADER
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")

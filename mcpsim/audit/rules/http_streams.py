@@ -30,10 +30,10 @@ from mcpsim.audit.rules.http_common import (
     is_resumption,
     shows_head,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import POLLED_STREAM_REVISIONS, Era
 from mcpsim.messages import ErrorResponse
 from mcpsim.recording.interchange import CUT
+from mcpsim.recording.words import show
 
 LISTEN: Final = "subscriptions/listen"
 PROGRESS: Final = "notifications/progress"

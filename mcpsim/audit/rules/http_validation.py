@@ -14,9 +14,9 @@ from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, On, Rule
 from mcpsim.audit.rules.http_common import MODERN_PAGE, posted, shows_head, speaks_modern
 from mcpsim.audit.rules.http_headers import Carried, carried
 from mcpsim.audit.rules.http_metadata import problems_of
-from mcpsim.audit.words import show
 from mcpsim.errors import HEADER_MISMATCH, INVALID_REQUEST, FramingError
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.transports.http import (
     METHOD_HEADER,
     NAME_HEADER,

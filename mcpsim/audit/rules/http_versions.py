@@ -13,8 +13,8 @@ from mcpsim.audit.model import Connection, Exchange
 from mcpsim.audit.rule import LEGACY, MUST, SHOULD, Bound, Found, Level, Rule, each
 from mcpsim.audit.rules.http_common import LEGACY_PAGE, answered, is_success
 from mcpsim.audit.rules.http_sessions import Opened, is_initialize, legacy_requests
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS, VERSION_HEADER_REVISIONS
+from mcpsim.recording.words import show
 from mcpsim.transports.http import PROTOCOL_VERSION_HEADER
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -12,9 +12,9 @@ from typing import Any, Final, cast
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import NOTE, Found, Rule, inside, messages
 from mcpsim.audit.rules.envelopes import members, on_both
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import ICON_REVISIONS
 from mcpsim.messages.meta import CLIENT_INFO, SERVER_INFO
+from mcpsim.recording.words import show
 
 ICONS_PAGE: Final = "basic/index#icons"
 LISTS: Final = frozenset({"tools", "resources", "resourceTemplates", "prompts", "content"})

@@ -9,7 +9,7 @@ from mcpsim.audit.building import SESSION_HEADER, Key, key_of
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import LEGACY, MODERN, MUST, NOTE, Found, Rule, each
 from mcpsim.audit.rules.envelopes import members
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 
 # HTTP refuses before anybody reads the message, or sends the client elsewhere with the same body.
 _NOT_TAKEN: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 407, 408, 429, 502, 503, 504})

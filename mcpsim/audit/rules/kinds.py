@@ -8,8 +8,8 @@ from typing import Final
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, messages, notifications, requests
 from mcpsim.audit.rules.envelopes import is_whole_float, members, on_both
-from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
+from mcpsim.recording.words import show
 
 PAGE: Final = "basic/index#messages"
 REQUESTS: Final = "basic/index#requests"

@@ -19,9 +19,9 @@ from mcpsim.audit.rule import (
 )
 from mcpsim.audit.rules.http_common import has_odd_head
 from mcpsim.audit.same_ids import given_before
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TIMEOUT_CANCELS_REVISIONS
 from mcpsim.recording.interchange import CLOSINGS
+from mcpsim.recording.words import show
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"

@@ -11,8 +11,8 @@ from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.order import burst
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, each, notifications
 from mcpsim.audit.rules.logging import LOG, PAGE, log_messages
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import Era
+from mcpsim.recording.words import show
 
 SECURITY: Final[Mapping[Era, str]] = {"modern": f"{PAGE}#security", "legacy": f"{PAGE}#security"}
 CONSIDERATIONS: Final[Mapping[Era, str]] = {

@@ -19,10 +19,10 @@ from mcpsim.audit.rule import (
     each,
 )
 from mcpsim.audit.rules.subscriptions import LISTEN
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
 from mcpsim.messages.meta import LOG_LEVEL, SUBSCRIPTION_ID
+from mcpsim.recording.words import show
 
 LOG: Final = "notifications/message"
 SET_LEVEL: Final = "logging/setLevel"

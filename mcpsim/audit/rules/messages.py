@@ -23,9 +23,9 @@ from mcpsim.audit.rules.envelopes import (
     members,
     on_both,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import BATCHING_REVISIONS, SILENT_ABOUT_BATCHES
 from mcpsim.messages import is_request_id
+from mcpsim.recording.words import show
 
 Fault = Callable[[Members], "str | None"]
 Of = Callable[[Fault], Callable[[Item], Iterator[Found]]]

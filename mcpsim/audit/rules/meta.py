@@ -11,11 +11,11 @@ from typing import Final
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Level, Rule, calls, each, messages, requests
 from mcpsim.audit.rules.envelopes import is_object, members, speaks_modern
-from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.eras.revisions import era_of
 from mcpsim.errors import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, SERVER_INFO
+from mcpsim.recording.words import show
 
 PAGE: Final = "basic/index#meta"
 _REQUIRED: Final = ((PROTOCOL_VERSION, str, "a string"), (CLIENT_CAPABILITIES, dict, "an object"))

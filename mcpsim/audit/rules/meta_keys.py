@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Found, Rule, inside, messages
 from mcpsim.audit.rules.envelopes import is_object, members, on_both
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import META_KEY_REVISIONS, META_PREFIX_REVISIONS
 from mcpsim.messages.meta import (
     CLIENT_CAPABILITIES,
@@ -20,6 +19,7 @@ from mcpsim.messages.meta import (
     is_reserved_meta_key,
     is_valid_meta_key,
 )
+from mcpsim.recording.words import show
 
 PAGE: Final = "basic/index#meta"
 

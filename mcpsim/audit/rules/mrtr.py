@@ -9,9 +9,9 @@ from typing import Any, Final
 from mcpsim.audit.model import Call, Item
 from mcpsim.audit.questions import ASKERS, GROUPS, HOLDING, asks, mapping, questions
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, Found, Rule, calls, items, results
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
+from mcpsim.recording.words import show
 
 _PAGE: Final = "basic/patterns/mrtr"
 _SERVER: Final[Mapping[Any, str]] = {"modern": f"{_PAGE}#server-requirements-basic-workflow"}

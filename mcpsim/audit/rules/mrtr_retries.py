@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from mcpsim.audit.model import Call, Item
 from mcpsim.audit.questions import ASKERS, RETRYING, answers, asks, mapping, retried, sequence
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls
-from mcpsim.audit.words import show
 from mcpsim.eras.asking import parse_response
 from mcpsim.errors import INVALID_PARAMS, INVALID_REQUEST, RESERVED_CODES
+from mcpsim.recording.words import show
 
 _PAGE: Final = "basic/patterns/mrtr"
 _CLIENT: Final[Mapping[Any, str]] = {"modern": f"{_PAGE}#client-requirements-basic-workflow"}

@@ -13,8 +13,8 @@ from mcpsim.audit.occurring import items_with
 from mcpsim.audit.once import once
 from mcpsim.audit.questions import ASKERS, RETRYING, Json, answers, asks, mapping, retried, subject
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, calls, each, results
-from mcpsim.audit.words import show
 from mcpsim.eras.methods import method as method_row
+from mcpsim.recording.words import show
 
 _PAGE: Final = "basic/patterns/mrtr"
 _SERVER: Final[Mapping[Any, str]] = {"modern": f"{_PAGE}#server-requirements-basic-workflow"}

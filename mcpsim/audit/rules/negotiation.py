@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 
 from mcpsim.audit.model import Connection, Item, Session
 from mcpsim.audit.rule import LEGACY, MUST, NOTE, SHOULD, Found, Rule, each
-from mcpsim.audit.words import show
 from mcpsim.eras.negotiation import RECOGNISED_MODERN_ERRORS
 from mcpsim.eras.revisions import LEGACY_REVISIONS, MODERN_REVISIONS
 from mcpsim.errors import METHOD_NOT_FOUND
+from mcpsim.recording.words import show
 
 PAGE: Final = "basic/lifecycle#version-negotiation"
 #: Every revision is named by its date; drafts had names of their own.

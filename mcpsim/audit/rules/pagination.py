@@ -17,12 +17,12 @@ from mcpsim.audit.occurring import connections_with
 from mcpsim.audit.once import once
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, results
 from mcpsim.audit.rules.cursors import Foreign, foreign
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import Era
 from mcpsim.errors import INVALID_PARAMS
 from mcpsim.messages import ErrorResponse
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from mcpsim.recording.interchange import INTERMEDIARIES
+from mcpsim.recording.words import show
 from mcpsim.utilities.caching import LISTS_OF
 
 Check = Callable[[Any], Iterator[Found]]

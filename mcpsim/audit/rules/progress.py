@@ -21,9 +21,9 @@ from mcpsim.audit.rule import (
     requests,
 )
 from mcpsim.audit.same_ids import in_flight_together
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import PROGRESS_MESSAGE_REVISIONS, Era
 from mcpsim.messages.meta import PROGRESS_TOKEN
+from mcpsim.recording.words import show
 
 PROGRESS_METHOD: Final = "notifications/progress"
 FLOW: Final[Mapping[Era, str]] = {

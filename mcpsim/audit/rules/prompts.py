@@ -16,8 +16,8 @@ from mcpsim.audit.rule import ALL, NOTE, SHOULD, Found, Rule, each, errors
 from mcpsim.audit.rules.listed import PROMPTS as LIST
 from mcpsim.audit.rules.listed import Asked, Questions, asked, is_complete, listing_of, members_of
 from mcpsim.audit.rules.texts import error_text, names_missing, says_internal
-from mcpsim.audit.words import show
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, RESERVED_CODES
+from mcpsim.recording.words import show
 
 GET: Final = "prompts/get"
 NO_SUCH_PROMPT: Final = names_missing("prompt")

@@ -15,8 +15,8 @@ from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Ru
 from mcpsim.audit.rules.envelopes import speaks_modern
 from mcpsim.audit.rules.listed import RESOURCES, TEMPLATES, Asked, asked, is_complete, listings
 from mcpsim.audit.rules.texts import error_text, names_missing, says_internal
-from mcpsim.audit.words import show
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, UriTemplateError
+from mcpsim.recording.words import show
 from mcpsim.utilities.uri_templates import read_template
 from mcpsim.utilities.uris import is_uri, leads_up
 

@@ -16,7 +16,7 @@ from mcpsim.audit.rule import ALL, LEGACY, MUST, NOTE, Found, Rule, each, inside
 from mcpsim.audit.rules.content import Place, blocks, contents
 from mcpsim.audit.rules.listed import RESOURCES as LIST
 from mcpsim.audit.rules.listed import listing_of, members_of
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 from mcpsim.utilities.uris import is_uri
 
 #: To how many subscriptions an update is compared that may be of a part of them.

@@ -8,9 +8,9 @@ from typing import Final
 from mcpsim.audit.model import Call, Connection, Item, Walk
 from mcpsim.audit.rule import LEGACY, MODERN, MUST, SHOULD, Found, Rule, each, results
 from mcpsim.audit.rules.envelopes import members, shows_modern, speaks_modern
-from mcpsim.audit.words import show
 from mcpsim.eras.methods import METHODS
 from mcpsim.messages.meta import CLIENT_CAPABILITIES
+from mcpsim.recording.words import show
 
 RESULTS: Final = "basic/index#result-responses"
 TYPES: Final = "basic/index#resulttype"

@@ -8,9 +8,9 @@ from typing import Any, Final
 from mcpsim.audit.model import Call, Connection, Item, Session
 from mcpsim.audit.questions import ASKING, HOLDING, Json, answers, mapping, sequence
 from mcpsim.audit.rule import ALL, LEGACY, MUST, NOTE, SHOULD, Found, Rule, calls, each
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.errors import METHOD_NOT_FOUND
+from mcpsim.recording.words import show
 from mcpsim.utilities.uris import leads_up
 
 METHOD: Final = "roots/list"

@@ -18,9 +18,9 @@ from mcpsim.audit.questions import (
     sequence,
 )
 from mcpsim.audit.rule import ALL, MODERN, MUST, SHOULD, Found, Rule, calls
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import URL_ELICITING
+from mcpsim.recording.words import show
 from mcpsim.utilities.sampling import PRIORITIES
 
 METHOD: Final = "sampling/createMessage"

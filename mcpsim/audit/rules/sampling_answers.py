@@ -19,8 +19,8 @@ from mcpsim.audit.rules.sampling import (
     sampling_page,
     unbalanced,
 )
-from mcpsim.audit.words import show
 from mcpsim.errors import INVALID_PARAMS
+from mcpsim.recording.words import show
 
 REJECTED: Final = -1
 

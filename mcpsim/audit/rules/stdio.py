@@ -10,8 +10,8 @@ from typing import Final
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, notifications
 from mcpsim.audit.rules.envelopes import is_json, is_utf_8
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import STDERR_REVISIONS, Era
+from mcpsim.recording.words import show
 
 LEGACY_PAGE: Final = "basic/transports#stdio"
 PAGE: Final = "basic/transports/stdio"

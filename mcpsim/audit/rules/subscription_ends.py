@@ -9,7 +9,7 @@ from mcpsim.audit.model import Connection, Subscription
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Rule, each
 from mcpsim.audit.rules.http_streams import closed_by_server
 from mcpsim.audit.rules.subscriptions import ACKNOWLEDGED, CHANGES, MEMBER_OF, filter_of, wants
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 from mcpsim.utilities.subscriptions import Filter
 
 CANCELLED: Final = "notifications/cancelled"

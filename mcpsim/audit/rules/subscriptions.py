@@ -9,8 +9,8 @@ from mcpsim.audit.building import Key, key_of
 from mcpsim.audit.model import Call, Connection, Item, Subscription, Trace
 from mcpsim.audit.order import ways_with
 from mcpsim.audit.rule import MODERN, MUST, SHOULD, Found, Rule, each, results
-from mcpsim.audit.words import show
 from mcpsim.messages.meta import SUBSCRIPTION_ID
+from mcpsim.recording.words import show
 from mcpsim.utilities.subscriptions import (
     LIST_CHANGES,
     RESOURCE_SUBSCRIPTIONS,

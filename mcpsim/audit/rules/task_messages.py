@@ -23,8 +23,8 @@ from mcpsim.audit.rules.task_book import (
     related_of,
     task_rule,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TASKS_REVISIONS
+from mcpsim.recording.words import show
 
 ASSOCIATING: Final = "associating-task-related-messages"
 _PROGRESS: Final = "notifications/progress"

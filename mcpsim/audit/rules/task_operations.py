@@ -26,10 +26,10 @@ from mcpsim.audit.rules.task_book import (
     mapping,
     task_rule,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TASKS_REVISIONS
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpsim.messages import ErrorResponse
+from mcpsim.recording.words import show
 
 _NEAR: Final = 0.8
 _QUIET_MS: Final = 60_000

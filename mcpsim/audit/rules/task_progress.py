@@ -10,9 +10,9 @@ from mcpsim.audit.model import Call, Connection, Item, Side
 from mcpsim.audit.order import is_one_stream
 from mcpsim.audit.rule import MUST, Found, Rule, each
 from mcpsim.audit.rules.progress import PROGRESS_METHOD, task_of
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import LATEST_LEGACY
 from mcpsim.messages.meta import PROGRESS_TOKEN
+from mcpsim.recording.words import show
 
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})

@@ -21,8 +21,8 @@ from mcpsim.audit.rules.task_book import (
     task_rule,
     time_of,
 )
-from mcpsim.audit.words import show
 from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from mcpsim.recording.words import show
 
 _AT_WORK: Final = ("working", "input_required")
 #: What the result of a request has that a task has not.

@@ -20,9 +20,9 @@ from mcpsim.audit.rules.task_book import (
     other,
     task_rule,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import TASKS_REVISIONS
 from mcpsim.errors import INVALID_REQUEST, METHOD_NOT_FOUND
+from mcpsim.recording.words import show
 
 CALL: Final = "tools/call"
 _LISTED: Final = "tools/list"

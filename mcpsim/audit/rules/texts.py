@@ -12,7 +12,6 @@ from mcpsim.messages import ErrorResponse
 #: How much of a text is looked at.
 LONGEST: Final = 2_000
 
-_ODD: Final = re.compile(r"[^\x20-\x7e]")
 _INTERNAL: Final = re.compile(r"\binternal (?:server )?error\b", re.IGNORECASE)
 _MISSING: Final = r"(?:not found|unknown|(?:does not|doesn't|did not) exist|no longer exists)"
 
@@ -24,12 +23,6 @@ def names_missing(noun: str) -> re.Pattern[str]:
         rf"{noun}\b.{{0,300}}?\b{_MISSING})",
         re.IGNORECASE | re.DOTALL,
     )
-
-
-def plain(text: str, length: int = 160) -> str:
-    """A text that is partly the trace's: on one line, in ASCII, cut after `length` characters."""
-    cut = text if len(text) <= length else text[:length] + "..."
-    return _ODD.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), cut)
 
 
 def error_text(item: Item) -> str:

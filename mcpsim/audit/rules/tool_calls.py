@@ -19,11 +19,9 @@ from mcpsim.audit.rules.texts import (
     blocks_of,
     error_text,
     names_missing,
-    plain,
     says_internal,
     texts_of,
 )
-from mcpsim.audit.words import show
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.revisions import (
     ARGUMENT_FAULT_IS_TOOL_ERROR,
@@ -32,6 +30,7 @@ from mcpsim.eras.revisions import (
 )
 from mcpsim.errors import ERROR_CODES, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_CODES
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from mcpsim.recording.words import plain, show
 
 _ERRORS: Final[Mapping[Any, str]] = {
     "modern": "server/tools#error-handling",

@@ -15,9 +15,8 @@ from mcpsim.audit.json_schemas import Itself
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import MODERN, MUST, NOTE, SHOULD, Found, Level, Rule, each, inside, results
 from mcpsim.audit.rules.listed import TOOLS, asked, members_of
-from mcpsim.audit.rules.texts import plain
-from mcpsim.audit.words import show
 from mcpsim.errors import ParameterHeaderError
+from mcpsim.recording.words import plain, show
 from mcpsim.utilities.parameter_headers import (
     HEADER_PREFIX,
     MAX_INTEGER,

@@ -14,10 +14,10 @@ from mcpsim.audit.json_schemas import NotJudged, Schemas, schemas_of
 from mcpsim.audit.model import Connection, Item
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Found, Rule, each, results
 from mcpsim.audit.rules.listed import TOOLS, asked, is_complete
-from mcpsim.audit.rules.texts import plain, texts_of
-from mcpsim.audit.words import show
+from mcpsim.audit.rules.texts import texts_of
 from mcpsim.eras.revisions import STRUCTURED_CONTENT_REVISIONS
 from mcpsim.messages import DEFAULT_LIMITS
+from mcpsim.recording.words import plain, show
 
 
 def _conforms(connection: Connection) -> Iterator[Found]:

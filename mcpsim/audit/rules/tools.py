@@ -15,13 +15,12 @@ from mcpsim.audit.model import Connection, Item, Walk
 from mcpsim.audit.rule import ALL, LEGACY, MODERN, MUST, NOTE, SHOULD, Found, Rule, each, results
 from mcpsim.audit.rules.listed import TOOLS as LIST
 from mcpsim.audit.rules.listed import Listing, listing_of, listings, members_of
-from mcpsim.audit.rules.texts import plain
-from mcpsim.audit.words import show
 from mcpsim.eras.revisions import (
     STRUCTURED_CONTENT_REVISIONS,
     TOOL_NAME_RULES_REVISIONS,
     TOOL_SCHEMA_DIALECT_REVISIONS,
 )
+from mcpsim.recording.words import plain, show
 
 LONGEST_NAME: Final = 128
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]*")

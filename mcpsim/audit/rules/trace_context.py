@@ -11,7 +11,7 @@ from typing import Final
 
 from mcpsim.audit.model import Item
 from mcpsim.audit.rule import MODERN, MUST, Found, Rule, messages
-from mcpsim.audit.words import show
+from mcpsim.recording.words import show
 
 MAX_MEMBERS: Final = 32
 #: A longer text is not looked at: nobody would send it.

@@ -23,11 +23,11 @@ from mcpsim.audit.rule import (
 )
 from mcpsim.audit.rules.envelopes import speaks_modern
 from mcpsim.audit.rules.negotiation import error_data, listed_by, named_versions
-from mcpsim.audit.words import show
 from mcpsim.eras.negotiation import RECOGNISED_MODERN_ERRORS
 from mcpsim.eras.revisions import MODERN_REVISIONS
 from mcpsim.errors import INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION, is_valid_meta_key
+from mcpsim.recording.words import show
 
 DISCOVER: Final = "server/discover"
 PAGE: Final = "basic/versioning"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from mcpsim.errors import RecordingError
 from mcpsim.recording import lines
+from mcpsim.recording.words import SHOWN, show
 
 NOT_JSON: Final = object()
 # How many lines are parsed to tell a format. What costs less than parsing looks at all of them.
@@ -26,7 +26,6 @@ _NO_TEXT: Final = (
     (b"\xfd7zXZ", "is compressed with xz: unpack it first"),
     (b"\x89PNG", "is a picture, and no trace"),
 )
-_SHOWN: Final = 60
 
 
 class Source:
@@ -111,8 +110,7 @@ def begins_as_object(line: bytes) -> bool:
 
 def shown(text: bytes) -> str:
     """The beginning of a line, for a sentence."""
-    start = text[: _SHOWN + 1].strip()
-    return json.dumps(start[:_SHOWN].decode("utf-8", "replace")) + ("..." if len(text) > _SHOWN else "")
+    return show(text.strip()[: 4 * (SHOWN + 1)].decode("utf-8", "replace"))
 
 
 def _is_json(line: bytes) -> bool:

@@ -13,8 +13,24 @@ function html(tag, attributes = {}, ...children) {
   // the focus upwards, and stops at the first that fits a shortcut: so whatever can have the focus needs it.
   const focusable = ["button", "input", "select", "a"].includes(tag) || "tabindex" in attributes;
   if (focusable || attributes.role === "option") node.setAttribute("data-lm-suppress-shortcuts", "true");
-  if (/(^| )mcpsim-ui( |$)/.test(attributes.class || "")) fit(node);
+  if (/(^| )mcpsim-ui( |$)/.test(attributes.class || "")) {
+    fit(node);
+    node.addEventListener("keydown", passSavingOn, true);
+  }
   return node;
+}
+
+// Whoever saves a notebook means all of it, wherever the focus is. With the mark above JupyterLab does not see
+// the keys, and the browser would offer to save the page: so the cell gets them instead.
+function passSavingOn(event) {
+  const { ctrlKey, metaKey, shiftKey, altKey, key, code, keyCode } = event;
+  if (key !== "s" || ctrlKey === metaKey || shiftKey || altKey) return;
+  const cell = event.currentTarget.closest(".jp-Cell");
+  if (!cell) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const same = { key, code, keyCode, ctrlKey, metaKey, bubbles: true, cancelable: true };
+  cell.dispatchEvent(new KeyboardEvent("keydown", same));
 }
 
 // The widths, in pixels, up to which a widget has a class of that name, such as `mcpsim-to-900`.
