@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.in_lab import WAIT_MS, Lab, hold_focus, open_notebook, run_all
 
@@ -18,13 +18,20 @@ SHORT = "short.ipynb"
 PLAY = 'from mcpsim.course import STORIES\n\nSTORIES["ping-both-ways"].play()'
 
 
-@pytest.fixture
-def page(browser: Browser, lab: Lab) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all: the scripts of JupyterLab are large, and are read once."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    yield page
+    context.set_default_timeout(30_000)
+    yield context
     context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, lab: Lab) -> Iterator[Page]:
+    page = context.new_page()
+    yield page
+    page.close()
     lab.stop_kernels()
 
 
