@@ -149,6 +149,10 @@ def test_where_the_replica_of_a_session_is_dead_the_next_one_says_404_and_the_cl
     assert set(tried[:gone]) == {"server-1"}
     # The new session is another replica's, and stays there.
     assert len(set(tried[gone + 1 :])) == 1
+    # The gateway did nothing wrong, and is not accused.
+    (found,) = run.audit().findings
+    assert (found.rule, found.level) == ("initialize-is-first", "note")
+    assert "It is in a session that was begun on another connection, or before the trace." in found.message
 
 
 def test_requests_of_one_name_go_to_one_replica() -> None:

@@ -100,7 +100,7 @@ def _before_the_first(connection: Connection) -> Iterator[Found]:
         yield Found(
             item,
             f"{show(item.method)} comes before any initialize; the handshake has to be the first interaction."
-            + (" Probably the trace begins after it." if cut_off else ""),
+            + (_where_it_began(item) if cut_off else ""),
             "Send initialize, wait for its result, send notifications/initialized, and go on from there.",
             party=connection.client,
             level=NOTE if cut_off else None,
@@ -120,6 +120,12 @@ def _looks_cut_off(first: Item) -> bool:
         return True
     # Clients count their requests, mostly from 0 or 1.
     return isinstance(first.id, int) and first.id > FIRST_IDS
+
+
+def _where_it_began(first: Item) -> str:
+    if first.exchange is not None and first.exchange.headers.get("mcp-session-id"):
+        return " It is in a session that was begun on another connection, or before the trace."
+    return " Probably the trace begins after it."
 
 
 def _comes_later(first: Item) -> bool:
