@@ -249,7 +249,8 @@ def main() -> None:
     given = parser.parse_args()
     mermaid = installed(CACHE, "mermaid", MERMAID) / "dist" / "mermaid.min.js"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        path = find_chromium()
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
         opened(page, mermaid)
         measure(page, 10, 1)

@@ -60,7 +60,7 @@ def _request(connection: socket.socket) -> bytes:
 
 
 def response(body: bytes, *lines: str, status: str = "200 OK", kind: str = "application/json") -> bytes:
-    """A complete response, after which the connection is closed: a client that kept it would find it broken."""
+    """A complete response, after which the connection is closed: who kept it would find it broken."""
     length = f"Content-Length: {len(body)}"
     head = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", length, "Connection: close", *lines]
     return "\r\n".join([*head, "", ""]).encode("latin-1") + body
