@@ -99,9 +99,10 @@ class _Gatherer:
         if isinstance(cursor, str):
             walk = self._walks.get((call.method, call.principal, cursor))
         if walk is None:
-            walk = Walk(call.method, call.connection)
+            walk = Walk(call.connection, [call])
             call.connection.walks.append(walk)
-        walk.calls.append(call)
+        else:
+            walk.calls.append(call)
         call.walk = walk
 
     def _retry(self, call: Call) -> None:

@@ -294,40 +294,15 @@ class Session:
 
 
 @dataclass(slots=True, eq=False)
-class Walk:
-    """The pages of one list, as far as one client followed them: each call repeats the cursor of the one
-    before. A call without a cursor begins a new walk.
+class CallsInARow:
+    """Calls of one method that belong together.
 
     Attributes:
-        method: "tools/list" or another list.
-        calls: one for each page, in order.
-    """
-
-    method: str
-    connection: Connection
-    calls: list[Call] = field(default_factory=list["Call"])
-
-    @property
-    def era(self) -> Era | None:
-        """The era of its first call."""
-        return self.calls[0].era
-
-    @property
-    def revision(self) -> str:
-        """The revision of its first call."""
-        return self.calls[0].revision
-
-
-@dataclass(slots=True, eq=False)
-class Rounds:
-    """A call that was asked again with input responses: multi round-trip (modern).
-
-    Attributes:
-        calls: one for each round, in order. All but the last were answered by `input_required`.
+        calls: in order; never without a first one.
     """
 
     connection: Connection
-    calls: list[Call] = field(default_factory=list["Call"])
+    calls: list[Call]
 
     @property
     def method(self) -> str:
@@ -343,6 +318,20 @@ class Rounds:
     def revision(self) -> str:
         """The revision of its first call."""
         return self.calls[0].revision
+
+
+@dataclass(slots=True, eq=False)
+class Walk(CallsInARow):
+    """The pages of one list, as far as one client followed them: each call repeats the cursor of the one
+    before. A call without a cursor begins a new walk. There is one call for each page.
+    """
+
+
+@dataclass(slots=True, eq=False)
+class Rounds(CallsInARow):
+    """A call that was asked again with input responses: multi round-trip (modern). There is one call for each
+    round; all but the last were answered by `input_required`.
+    """
 
 
 @dataclass(slots=True, eq=False)

@@ -11,16 +11,26 @@ from typing import Final
 LONGEST_LINE: Final = 8_000_000
 
 
-class LineCutter:
-    """Cuts a byte stream into lines with their ends, however the stream was chopped into chunks.
+class Cutter:
+    """Holds back what has no end yet. What has one is for a subclass to say.
 
     Args:
-        max_bytes: a line that is longer comes out in pieces, so that what is held back stays bounded.
+        max_bytes: a piece that is longer comes out in parts, so that what is held back stays bounded.
     """
 
     def __init__(self, max_bytes: int = LONGEST_LINE) -> None:
         self._max_bytes = max_bytes
         self._held = bytearray()
+
+    def finish(self) -> bytes:
+        """What is held back: the last piece, where the stream ended before it did, or b""."""
+        held = bytes(self._held)
+        self._held.clear()
+        return held
+
+
+class LineCutter(Cutter):
+    """Cuts a byte stream into lines with their ends, however the stream was chopped into chunks."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take the next bytes; give the lines that are now complete, each with its newline."""
@@ -33,12 +43,6 @@ class LineCutter:
         if len(self._held) >= self._max_bytes:
             lines.append(self.finish())
         return lines
-
-    def finish(self) -> bytes:
-        """What is held back: the last line, where the stream ended without a newline, or b""."""
-        held = bytes(self._held)
-        self._held.clear()
-        return held
 
 
 def printable(text: str) -> str:

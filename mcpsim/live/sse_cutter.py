@@ -9,23 +9,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mcpsim.live.lines import LONGEST_LINE
+from mcpsim.live.lines import Cutter
 
 # A blank line ends an event. The first line end is atomic: a CRLF is no CR and a LF.
 _END_OF_EVENT: Final = re.compile(rb"(?>\r\n|\n|\r)(?:\r\n|\n|\r)")
 _LONGEST_END: Final = 4
 
 
-class SseCutter:
-    """Cuts a byte stream into events, each with the blank line that ends it, however it was chopped.
-
-    Args:
-        max_bytes: an event that is longer comes out in pieces, so that what is held back stays bounded.
-    """
-
-    def __init__(self, max_bytes: int = LONGEST_LINE) -> None:
-        self._max_bytes = max_bytes
-        self._held = bytearray()
+class SseCutter(Cutter):
+    """Cuts a byte stream into events, each with the blank line that ends it, however it was chopped."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take the next bytes; give the events, and the comments between them, that are now complete."""
@@ -40,9 +32,3 @@ class SseCutter:
         if len(self._held) >= self._max_bytes:
             pieces.append(self.finish())
         return pieces
-
-    def finish(self) -> bytes:
-        """What is held back: an event that never ended, or b""."""
-        held = bytes(self._held)
-        self._held.clear()
-        return held

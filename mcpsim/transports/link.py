@@ -441,6 +441,12 @@ class Pipe:
             if len(self._parcels) == 1:
                 self._wake_in_time()
 
+    def record_end(self, what: str, how: str) -> None:
+        """Write down that the sender closed `what` ("stdin", "stdout", "exchange"), and how."""
+        self.wiring.recorder.closed(
+            self.sender, self.receiver, what, how, connection=self.connection, exchange=self.exchange
+        )
+
     def break_off(self, why: str) -> None:
         """The direction is gone: what is on its way is lost, and the receiver notices at once."""
         if self._broken:
@@ -605,9 +611,7 @@ class End:
         self._closed = True
         pipe = self.outgoing
         if not pipe.is_broken:
-            pipe.wiring.recorder.closed(
-                pipe.sender, pipe.receiver, self.closing, "closed", connection=pipe.connection
-            )
+            pipe.record_end(self.closing, "closed")
             pipe.finish()
 
 
@@ -787,14 +791,7 @@ class Exchange:
         if self._done or self.back.is_broken:
             return
         pipe = self.there
-        pipe.wiring.recorder.closed(
-            pipe.sender,
-            pipe.receiver,
-            "exchange",
-            "aborted",
-            connection=pipe.connection,
-            exchange=pipe.exchange,
-        )
+        pipe.record_end("exchange", "aborted")
         self.back.break_off("the client closed the response stream")
         # Where the run is over, as for a call that a story left behind, there is no server left to tell.
         with suppress(RuntimeError):
@@ -807,10 +804,7 @@ class Exchange:
 
     def cut(self) -> None:
         """A fault breaks this exchange: both ends notice at once."""
-        pipe = self.there
-        pipe.wiring.recorder.closed(
-            pipe.sender, pipe.receiver, "exchange", "cut", connection=pipe.connection, exchange=pipe.exchange
-        )
+        self.there.record_end("exchange", "cut")
         self.there.break_off("the connection was cut")
         self.back.break_off("the connection was cut")
         self.reply.abort()
@@ -844,14 +838,7 @@ class LinkReply:
         pipe = self._exchange.back
         if (self._streaming or pipe.streams) and not pipe.is_broken:
             # Only a stream has an end worth showing; a JSON body ends with itself.
-            pipe.wiring.recorder.closed(
-                pipe.sender,
-                pipe.receiver,
-                "exchange",
-                "complete",
-                connection=pipe.connection,
-                exchange=pipe.exchange,
-            )
+            pipe.record_end("exchange", "complete")
         pipe.finish()
 
     def on_abort(self, callback: Callable[[], None]) -> None:

@@ -12,12 +12,11 @@ from typing import Any, Final, cast
 from mcpsim.audit.model import Call, Connection, Item
 from mcpsim.audit.rule import ALL, MUST, NOTE, SHOULD, Found, Rule, calls, each, requests, results
 from mcpsim.audit.rules.listed import PROMPTS, Asked, asked, members_of
-from mcpsim.audit.rules.prompts import LACKS_ARGUMENT, NO_SUCH_PROMPT
+from mcpsim.audit.rules.prompts import codes_about_prompts
 from mcpsim.audit.rules.resources import is_template
-from mcpsim.audit.rules.texts import error_text, says_internal
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.revisions import COMPLETIONS_CAPABILITY_REVISIONS
-from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_CODES
+from mcpsim.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_CODES
 from mcpsim.recording.words import show
 
 COMPLETE: Final = "completion/complete"
@@ -63,7 +62,6 @@ def _codes(call: Call) -> Iterator[Found]:
     item = call.answer
     if item is None or item.kind != "error" or item.code is None:
         return
-    text = error_text(item)
     declared = call.server_capabilities
     if declared is not None and not declares(declared, "completions"):
         # The request itself may be at fault as well, which other codes say.
@@ -73,18 +71,8 @@ def _codes(call: Call) -> Iterator[Found]:
                 f"The server did not declare completions and refuses the request with {item.code}; the code "
                 f"for a capability that is not supported is {METHOD_NOT_FOUND}.",
             )
-    elif (NO_SUCH_PROMPT.search(text) or LACKS_ARGUMENT.search(text)) and item.code != INVALID_PARAMS:
-        yield Found(
-            item,
-            f"The error {show(text)} has the code {item.code}; a prompt that does not exist, and an argument "
-            f"that is missing, are invalid parameters: {INVALID_PARAMS}.",
-        )
-    elif says_internal(item) and item.code != INTERNAL_ERROR:
-        yield Found(
-            item,
-            f"The error calls itself an internal one and has the code {item.code}; the code for it is "
-            f"{INTERNAL_ERROR}.",
-        )
+    else:
+        yield from codes_about_prompts(item)
 
 
 def _validated(connection: Connection) -> Iterator[Found]:

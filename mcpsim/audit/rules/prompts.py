@@ -27,7 +27,8 @@ LACKS_ARGUMENT: Final = re.compile(
 )
 
 
-def _codes(item: Item) -> Iterator[Found]:
+def codes_about_prompts(item: Item) -> Iterator[Found]:
+    """An error whose text tells of a prompt, of its arguments or of a breakdown, and whose code does not."""
     text = error_text(item)
     if item.code in RESERVED_CODES:
         return
@@ -118,7 +119,7 @@ PROMPTS: Final[tuple[Rule, ...]] = (
         _at("error-handling"),
         "A prompt that does not exist and a missing argument are error -32602, an internal one is -32603.",
         on=errors(GET),
-        check=_codes,
+        check=codes_about_prompts,
     ),
     Rule(
         "prompt-arguments-validated",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -73,43 +74,22 @@ def status_instead(status: int, of: int, streams: bool = False) -> MakeTwist:
     return on_message(change, "other")
 
 
-def http_client(
-    name: str,
-    rule: str,
-    sentence: str,
-    twist: MakeTwist,
-    era: ClientEra = "modern",
-    story: Story = find_a_ticket,
-    server: Callable[[], Server] = help_desk,
-) -> Misbehaviour:
-    """A client that misbehaves over HTTP."""
-    return _peer("client", name, rule, sentence, twist, era, story, server)
-
-
-def http_server(
-    name: str,
-    rule: str,
-    sentence: str,
-    twist: MakeTwist,
-    era: ClientEra = "modern",
-    story: Story = find_a_ticket,
-    server: Callable[[], Server] = help_desk,
-) -> Misbehaviour:
-    """A server that misbehaves over HTTP."""
-    return _peer("server", name, rule, sentence, twist, era, story, server)
-
-
 def _peer(
     party: Party,
     name: str,
     rule: str,
     sentence: str,
     twist: MakeTwist,
-    era: ClientEra,
-    story: Story,
-    server: Callable[[], Server],
+    era: ClientEra = "modern",
+    story: Story = find_a_ticket,
+    server: Callable[[], Server] = help_desk,
 ) -> Misbehaviour:
+    """A client or a server that misbehaves over HTTP."""
     return Misbehaviour(name, party, rule, sentence, story, server, era, "http", twist=twist)
+
+
+http_client: Final = partial(_peer, "client")
+http_server: Final = partial(_peer, "server")
 
 
 def _json_by_get(letter: Letter) -> Any:

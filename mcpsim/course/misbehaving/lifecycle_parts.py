@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, cast
 
 from mcpsim.client import Client
-from mcpsim.course.misbehaving.base import Misbehaviour
+from mcpsim.course.misbehaving.base import Misbehaviour, Party
 from mcpsim.course.misbehaving.changing import (
     Json,
     Letter,
@@ -249,7 +250,8 @@ def says_before(kind: Any, method: str, line: bytes) -> MakeTwist:
 # --- The table ---------------------------------------------------------------------------------------
 
 
-def server_does(
+def _peer_does(
+    party: Party,
     name: str,
     rule: str,
     sentence: str,
@@ -260,23 +262,12 @@ def server_does(
     way: Way = "stdio",
     **more: Any,
 ) -> Misbehaviour:
-    """A server that misbehaves by a twist."""
-    return Misbehaviour(name, "server", rule, sentence, story, server, era, way, twist=twist, **more)
+    """A client or a server that misbehaves by a twist."""
+    return Misbehaviour(name, party, rule, sentence, story, server, era, way, twist=twist, **more)
 
 
-def client_does(
-    name: str,
-    rule: str,
-    sentence: str,
-    twist: MakeTwist,
-    era: ClientEra = "legacy",
-    story: Story = list_the_tools,
-    server: Callable[[], Server] = help_desk,
-    way: Way = "stdio",
-    **more: Any,
-) -> Misbehaviour:
-    """A client that misbehaves by a twist."""
-    return Misbehaviour(name, "client", rule, sentence, story, server, era, way, twist=twist, **more)
+client_does: Final = partial(_peer_does, "client")
+server_does: Final = partial(_peer_does, "server")
 
 
 def client_by_hand(
