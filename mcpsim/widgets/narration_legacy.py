@@ -55,11 +55,6 @@ REQUESTS: Final[Mapping[str, Line]] = {
     "request resources/list": Line(
         "{Sender} asks {receiver} which resources it has.", _LIST_ANSWER, "server/resources#capabilities"
     ),
-    "request resources/templates/list": Line(
-        "{Sender} asks {receiver} for its resource templates.",
-        "A template is a URI with gaps. The client fills them in to get the URI of a resource.",
-        "server/resources#resource-templates",
-    ),
     "request resources/read": Line(
         "{Sender} asks {receiver} for the content of the resource {uri}.",
         "The server MUST check every resource URI.",
@@ -77,16 +72,6 @@ REQUESTS: Final[Mapping[str, Line]] = {
     ),
     "request prompts/list": Line(
         "{Sender} asks {receiver} which prompts it has.", _LIST_ANSWER, "server/prompts#capabilities"
-    ),
-    "request prompts/get": Line(
-        "{Sender} asks {receiver} for the prompt {name}.",
-        "The server SHOULD check the arguments before it uses them.",
-        "server/prompts#implementation-considerations",
-    ),
-    "request completion/complete": Line(
-        "{Sender} asks {receiver} to complete {typed}.",
-        "A server that completes MUST declare the `completions` capability. It returns at most 100 values.",
-        "server/utilities/completion#capabilities",
     ),
     "request logging/setLevel": Line(
         "{Sender} wants log messages from the level {level} on.",
@@ -135,11 +120,6 @@ REQUESTS: Final[Mapping[str, Line]] = {
 }
 
 NOTIFICATIONS: Final[Mapping[str, Line]] = {
-    "notification": Line(
-        "{Sender} sends the notification {method}.",
-        "A notification has no id, and its receiver MUST NOT answer it.",
-        "basic/index#notifications",
-    ),
     "notification notifications/initialized": Line(
         "{Sender} says that it is ready: the handshake is complete.",
         "After a successful `initialize` the client MUST send this. Before it, the server SHOULD NOT send "
@@ -220,11 +200,6 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "A result MUST repeat the id of its request.",
         "basic/index#result-responses",
     ),
-    "response unknown": Line(
-        "{Sender} sends a result with the id {id}, which belongs to no request seen here.",
-        "A result MUST carry the same id as the request that it answers.",
-        "basic/index#result-responses",
-    ),
     "response cancelled": Line(
         "{Sender} answers {target}, which was cancelled before.",
         "The sender of the cancellation SHOULD ignore a response that arrives afterwards. The two can "
@@ -272,26 +247,10 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "A result MUST repeat the id of its request.",
         "basic/index#result-responses",
     ),
-    "response tool error": Line(
-        "{Sender} reports that the call of the tool {name} failed, in an ordinary result: `isError` is true.",
-        "A tool error is meant for the model: the client SHOULD hand it on, so that the model can correct "
-        "itself. A protocol error would say that the request itself was wrong.",
-        "server/tools#error-handling",
-    ),
     "response resources/read": Line(
         "{Sender} sends the content of the resource {uri}.",
         "Binary data MUST be encoded properly: it stands in `blob`, as Base64.",
         "server/resources#resource-contents",
-    ),
-    "response prompts/get": Line(
-        "{Sender} sends the messages of the prompt {name}.",
-        "Both sides MUST validate what goes into and comes out of a prompt, against injection.",
-        "server/prompts#security",
-    ),
-    "response completion/complete": Line(
-        "{Sender} suggests {count}.",
-        "At most 100 values in one answer; `hasMore` says whether there are more.",
-        "server/utilities/completion#completion-results",
     ),
     "response resources/subscribe": Line(
         "{Sender} confirms: it will tell when the resource {uri} changes.",
@@ -341,22 +300,6 @@ ERRORS: Final[Mapping[str, Line]] = {
         "{Sender} answers {target} with the error {code}, although it was cancelled before.",
         "The sender of the cancellation SHOULD ignore a response that arrives afterwards.",
         "basic/utilities/cancellation#behavior-requirements",
-    ),
-    "error -32700": Line(
-        "{Sender} could not read what it got as JSON: {text}.",
-        "An error repeats the id of its request, except where that could not be read.",
-        "basic/index#error-responses",
-    ),
-    "error -32600": Line(
-        "{Sender} refuses {target} as an invalid request: {text}.",
-        "-32600 stands for a request that is not valid, whatever its method is. An error MUST repeat the "
-        "id of its request, except where that could not be read.",
-        "basic/index#error-responses",
-    ),
-    "error -32600 unknown": Line(
-        "{Sender} answers that what came is not a valid request: {text}.",
-        "An error repeats the id of its request, except where that could not be read.",
-        "basic/index#error-responses",
     ),
     "error -32601": Line(
         "{Sender} does not have the method {method}: {text}.",
@@ -419,11 +362,6 @@ ERRORS: Final[Mapping[str, Line]] = {
 }
 
 WIRE: Final[Mapping[str, Line]] = {
-    "malformed": Line(
-        "{Sender} sends something that is not a message. {text}",
-        "Every message MUST be a JSON-RPC request, notification or response.",
-        "basic/index#messages",
-    ),
     "malformed stdio from server": Line(
         "{Sender} writes a line to its standard output that is not a message. {text}",
         "A server MUST NOT write anything to its standard output that is not an MCP message.",
@@ -433,12 +371,6 @@ WIRE: Final[Mapping[str, Line]] = {
         "{Sender} writes a line to the standard input of {receiver} that is not a message. {text}",
         "A client MUST NOT write anything there that is not an MCP message.",
         "basic/transports#stdio",
-    ),
-    "malformed id": Line(
-        "{Sender} sends a message whose id is a whole number, written like `1.0`. {text}",
-        "An id MUST be a string or an integer. Whether `1.0` is an integer is open to debate: JSON Schema "
-        "counts it as one, this reader does not.",
-        "basic/index#requests",
     ),
     "malformed encoding": Line(
         "{Sender} sends bytes that are not UTF-8. {text}",
@@ -653,11 +585,6 @@ WIRE: Final[Mapping[str, Line]] = {
         "A sender SHOULD set a timeout on every request. When it passes, it SHOULD send "
         "`notifications/cancelled` and stop waiting.",
         "basic/lifecycle#timeouts",
-    ),
-    "lost notification": Line(
-        "",
-        "Nobody answers a notification, so its sender cannot know that it is lost.",
-        "basic/index#notifications",
     ),
     "own status": Line(
         "{Sender} itself answers with the HTTP status {status}: {meaning}.",
