@@ -9,7 +9,6 @@ from mcpsim.audit.model import Call, Item, Rounds, Subscription, Trace, Walk
 from mcpsim.messages.meta import CLIENT_CAPABILITIES, SUBSCRIPTION_ID
 
 LISTS: Final = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 LISTEN: Final = "subscriptions/listen"
 INPUT_REQUIRED: Final = "input_required"
 MOST_WAITING: Final = 100

@@ -119,7 +119,6 @@ def _each_once(headers: Headers) -> Headers:
 
 _VERSION: Final = f"{MODERN_PAGE}#protocol-version-header"
 _STANDARD: Final = f"{MODERN_PAGE}#standard-request-headers"
-_VALIDATION: Final = f"{MODERN_PAGE}#server-validation"
 _ENCODING: Final = f"{MODERN_PAGE}#value-encoding"
 
 

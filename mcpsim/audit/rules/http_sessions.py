@@ -25,7 +25,6 @@ from mcpsim.recording.words import show
 from mcpsim.transports.http import SESSION_ID_HEADER
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: What a server may answer for other reasons than a session id that is not there.
 _OTHER_REFUSALS: Final = frozenset({404, 409, 410, 422, 428})
 #: So long after a 404, in milliseconds, a client has read it, whatever else it was doing.
@@ -307,7 +306,6 @@ def _rule(
 
 
 _MANAGEMENT: Final = "session-management"
-_VERSION: Final = "protocol-version-header"
 
 HTTP_SESSIONS: Final[tuple[Rule, ...]] = (
     _rule(

@@ -27,7 +27,6 @@ from mcpsim.eras.revisions import TASKS_REVISIONS
 from mcpsim.recording.words import show
 
 ASSOCIATING: Final = "associating-task-related-messages"
-_PROGRESS: Final = "notifications/progress"
 _OWN: Final = frozenset({GET, LIST, CANCEL})
 _PATIENCE: Final = 3
 _SOON_MS: Final = 2_000

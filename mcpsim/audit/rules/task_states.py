@@ -32,7 +32,6 @@ _SIGN: Final[Mapping[str, str]] = {
     "elicitation/create": "action",
 }
 _LONG_MS: Final = 10_000
-_REFUSALS: Final = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND, INTERNAL_ERROR})
 
 
 # --- Ids ---------------------------------------------------------------------------------------------

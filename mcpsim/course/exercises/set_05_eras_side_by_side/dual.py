@@ -121,7 +121,7 @@ def _refusing(kind: Kind) -> Twist:
     return change
 
 
-_OLDEST, _SECOND, _THIRD, _ = LEGACY_REVISIONS
+_OLDEST, _SECOND = LEGACY_REVISIONS[:2]
 _DUAL: Final = (LATEST_MODERN, LATEST_LEGACY)
 _FROM_LATER: Final = (LATER, LATEST_MODERN, LATEST_LEGACY)
 _ONE_WAY: Final = (Stdio,)

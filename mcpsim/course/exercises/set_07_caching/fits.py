@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -48,8 +48,6 @@ class Case:
 _READ: Final = "resources/read"
 _LIST: Final = "resources/list"
 _ANSWERS: Final[Mapping[str, Any]] = {"1": {"action": "accept", "content": {"year": 1999}}}
-
-Make = Callable[[Random], Iterator[Case]]
 
 
 def _cases(rng: Random) -> Iterator[Case]:

@@ -47,7 +47,6 @@ AGAIN: Final = Rule(
 )
 
 Change = Callable[[], None]
-Wait = Callable[[], Awaitable[None]]
 
 
 class Price:

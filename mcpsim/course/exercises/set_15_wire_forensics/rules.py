@@ -45,9 +45,6 @@ NOT_FOUND: Final = Rule(
     "For a method that it does not implement a server MUST respond with 404 and -32601.",
     "basic/transports/streamable-http#protocol-version-header",
 )
-TOOL_FAILURE: Final = Rule(
-    "Errors of a tool SHOULD be reported in the result, with `isError: true`.", "schema#calltoolresult"
-)
 PROGRESS_ENDS: Final = Rule(
     "Notifications of progress MUST stop after completion.",
     "basic/utilities/progress#implementation-notes",

@@ -31,7 +31,6 @@ from mcpsim.course.exercises.worlds import World, every_world
 from mcpsim.errors import ProtocolError, RequestTimeout
 from mcpsim.recording import Recording
 
-PAGE_S: Final = 0.5
 OPENING_S: Final = 0.1
 
 RISES: Final = Rule(

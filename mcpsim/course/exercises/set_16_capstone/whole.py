@@ -32,7 +32,6 @@ from mcpsim.course.judging.tour import Plan
 from mcpsim.errors import McpSimError, ProtocolError
 from mcpsim.server import Server
 
-SCAN_S: Final = 0.5
 TOOLS: Final = ("reserve", "scan", "where_is")
 HOURS: Final = "library://hours"
 PAGE_SIZE: Final = 2
