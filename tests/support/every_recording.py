@@ -6,15 +6,18 @@ purpose stands in `tests/support/broken.py`, with the reason.
 
 What is looked at are the recordings of simulations and of live sessions, where the project's peers speak. One
 that a test draws by hand, frame by frame, has no peers in it. Recordings with the same events are judged
-once in a test, and of a property test's many no more than `MOST`.
+once in a test, and of a property test's many no more than `MOST`. What was found is remembered:
+many tests play the same story, and it is the same recording to the byte.
 """
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
@@ -30,8 +33,18 @@ MOST = 60
 # The messages of one recording that are judged: whoever makes more measures something else.
 MOST_FRAMES = 3_000
 
+
+class Judgement(NamedTuple):
+    """What is wrong with a recording, by whom: the messages with their senders, and the broken rules."""
+
+    faults: tuple[tuple[Fault, str], ...]
+    broken: tuple[Finding, ...]
+
+
 made = pytest.StashKey[list[Recorder]]()
 seen = pytest.StashKey[dict[str, set[str]]]()
+judged = pytest.StashKey[dict[bytes, Judgement]]()
+last_cases = pytest.StashKey[dict[str, pytest.Item]]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -58,9 +71,10 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
     result = yield
     name = item.nodeid.partition("[")[0]
     row = BROKEN.get(name, NOTHING)
-    recorders = list(_judged(item.stash[made], row.by))
-    found = [fault for recorder in recorders for fault in _faults(recorder, row.by)]
-    broken = {one.rule: one for recorder in recorders for one in _broken(recorder, row.by)}
+    known = item.session.stash.setdefault(judged, {})
+    judgements = [_judgement(recorder, known) for recorder in _judged(item.stash[made], row.by)]
+    found = [fault for judgement in judgements for fault in _faults(judgement, row.by)]
+    broken = {one.rule: one for judgement in judgements for one in _broken(judgement, row.by)}
     stray = [fault for fault in found if fault.name not in row.messages]
     if stray:
         lines = [f"message {number}, {what}: {why}" for number, what, why in dict.fromkeys(stray)]
@@ -100,17 +114,29 @@ def _judged(recorders: list[Recorder], strangers: tuple[str, ...]) -> Iterator[R
             yield recorder
 
 
-def _faults(recorder: Recorder, strangers: tuple[str, ...]) -> Iterator[Fault]:
-    senders = {event.frame: event.party for event in recorder.events if event.kind == SENT}
-    for fault in faults_of(recorder.recording({})):
-        if senders[fault.frame] not in strangers and not (strangers and fault.name == ANSWER):
+def _judgement(recorder: Recorder, known: dict[bytes, Judgement]) -> Judgement:
+    """What is wrong with a recording; looked up where one with the same events was judged before."""
+    events = list(recorder.events)
+    digest = hashlib.sha256(pickle.dumps(events)).digest()
+    found = known.get(digest)
+    if found is None:
+        recording = recorder.recording({})
+        senders = {event.frame: event.party for event in events if event.kind == SENT}
+        report = recording.audit()
+        assert report.skipped == ()
+        faults = tuple((fault, senders[fault.frame]) for fault in faults_of(recording))
+        found = known[digest] = Judgement(faults, tuple(report.broken))
+    return found
+
+
+def _faults(judgement: Judgement, strangers: tuple[str, ...]) -> Iterator[Fault]:
+    for fault, sender in judgement.faults:
+        if sender not in strangers and not (strangers and fault.name == ANSWER):
             yield fault
 
 
-def _broken(recorder: Recorder, strangers: tuple[str, ...]) -> Iterator[Finding]:
-    report = recorder.recording({}).audit()
-    assert report.skipped == ()
-    yield from (one for one in report.broken if one.party not in strangers)
+def _broken(judgement: Judgement, strangers: tuple[str, ...]) -> Iterator[Finding]:
+    return (one for one in judgement.broken if one.party not in strangers)
 
 
 def _check_row(item: pytest.Item, name: str, row: Row, broken: set[str]) -> None:
@@ -119,8 +145,14 @@ def _check_row(item: pytest.Item, name: str, row: Row, broken: set[str]) -> None
     kept[name] |= broken
     if not row.messages and not row.rules:
         return
-    cases = [one for one in item.session.items if one.nodeid.partition("[")[0] == name]
     chosen = item.config.option.keyword or any("[" in argument for argument in item.config.args)
-    if cases[-1] is item and not chosen:
+    if _last_case(item.session, name) is item and not chosen:
         unfounded = {*row.messages, *row.rules} - kept[name]
         assert not unfounded, f"Said to be broken, but nothing says so: {sorted(unfounded)}"
+
+
+def _last_case(session: pytest.Session, name: str) -> pytest.Item:
+    """The last of a test's cases. All tests are gone through once: there are thousands."""
+    if last_cases not in session.stash:
+        session.stash[last_cases] = {one.nodeid.partition("[")[0]: one for one in session.items}
+    return session.stash[last_cases][name]
