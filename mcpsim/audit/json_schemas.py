@@ -10,26 +10,33 @@ https://modelcontextprotocol.io/specification/2026-07-28/basic/index#json-schema
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from pydantic_core import from_json, to_json
 
 from mcpsim.audit.model import Connection
 from mcpsim.audit.once import once
 from mcpsim.utilities.jsonschema_import import import_jsonschema
+from mcpsim.utilities.schema_bounds import (
+    MAX_DEPTH,
+    MAX_PARTS,
+    Keyword,
+    dialect_of,
+    is_within_bounds,
+    items_of,
+    nothing,
+    steps_of,
+    validator_of,
+)
 
-MAX_PARTS: Final = 5_000
-MAX_DEPTH: Final = 50
 MAX_STEPS: Final = 20_000
 MAX_SCHEMAS: Final = 2_000
 MAX_UNIQUE: Final = 100
 #: How many bytes a schema or value may have of which is remembered what was found.
 MAX_REMEMBERED: Final = 10_000
-#: How many items or members one step goes through.
-SHORT: Final = 50
 
 _PATTERNS: Final = frozenset({"pattern", "patternProperties"})
 # Where a part that allows more makes the whole allow less.
@@ -50,7 +57,6 @@ _TURNING: Final = frozenset(
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 Said = TypeVar("Said")
-Keyword = Callable[[Any, Any, Any, Any], Any]
 
 
 class NotJudged(Exception):
@@ -225,17 +231,11 @@ class _Bounded:
 
     @cached_property
     def _validator(self) -> Any:
-        # Late: most traces never need it.
-        import_jsonschema()
-        import jsonschema.validators
-        from referencing import Registry
-
-        kind = _dialect_of(self._schema)
-        keywords = {name: _counted(name, check) for name, check in kind.VALIDATORS.items()}
+        dialect = _known_dialect(self._schema)
+        keywords = {name: _counted(name, check) for name, check in dialect.VALIDATORS.items()}
         for name in _PATTERNS & keywords.keys():
-            keywords[name] = _nothing
-        bounded: Any = cast("Any", jsonschema.validators).extend(kind, keywords)
-        return bounded(self._schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))
+            keywords[name] = nothing
+        return validator_of(self._schema, dialect, keywords)
 
     def takes(self, value: Any) -> bool:
         """Whether it can be told at once that a value fits."""
@@ -269,10 +269,10 @@ def _counted(name: str, keyword: Keyword) -> Keyword:
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if name == "additionalProperties" and "patternProperties" in schema:
             return
-        if name == "uniqueItems" and _length(instance) > MAX_UNIQUE:
+        if name == "uniqueItems" and len(items_of(instance)) > MAX_UNIQUE:
             # It may compare each item with each other one.
             raise NotJudged(f"more than {MAX_UNIQUE} items would have to be compared with each other")
-        steps = _STEPS.get() + 1 + (_length(value) + _length(instance)) // SHORT
+        steps = _STEPS.get() + steps_of(value, instance)
         _STEPS.set(steps)
         if steps > MAX_STEPS:
             raise NotJudged(f"it takes more than {MAX_STEPS} steps")
@@ -371,10 +371,10 @@ def _fault(schema: Mapping[str, Any]) -> str | None:
     import jsonschema
     import jsonschema.exceptions
 
-    kind = _dialect_of(schema)
+    dialect = _known_dialect(schema)
     try:
         # No formats: they would have it that a regular expression is one of Python.
-        kind.check_schema(schema, format_checker=jsonschema.FormatChecker(formats=()))
+        dialect.check_schema(schema, format_checker=jsonschema.FormatChecker(formats=()))
     except jsonschema.exceptions.SchemaError as error:
         where = ".".join(map(str, error.absolute_path))
         return f"{where}: {error.message}" if where else error.message
@@ -383,19 +383,11 @@ def _fault(schema: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _dialect_of(schema: Mapping[str, Any]) -> Any:
-    import_jsonschema()
-    import jsonschema.validators
-
-    if "$schema" not in schema:
-        return jsonschema.validators.Draft202012Validator
-    dialect: Any = schema["$schema"]
-    kind: Any = None
-    if isinstance(dialect, str):
-        kind = cast("Any", jsonschema.validators).validator_for({"$schema": dialect}, default=None)
-    if kind is None:
+def _known_dialect(schema: Mapping[str, Any]) -> Any:
+    dialect = dialect_of(schema)
+    if dialect is None:
         raise NotJudged("the dialect of the schema is not known here")
-    return kind
+    return dialect
 
 
 def _check_patterns(schema: Mapping[str, Any]) -> None:
@@ -410,34 +402,9 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         value = left.pop()
         if isinstance(value, dict):
             yield cast("dict[str, Any]", value)
-        left += _items(value)
+        left += items_of(value)
 
 
 def _check_bounds(schema: Mapping[str, Any]) -> None:
-    level: list[Any] = [schema]
-    parts, depth = 0, 0
-    while level:
-        parts, depth = parts + len(level), depth + 1
-        if parts > MAX_PARTS or depth > MAX_DEPTH:
-            raise NotJudged(f"the schema has more than {MAX_PARTS} parts, or is nested over {MAX_DEPTH} deep")
-        level = [item for value in level for item in _items(value)]
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(cast("dict[str, Any]", value).values())
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _length(value: Any) -> int:
-    return len(cast("list[Any]", value)) if isinstance(value, list | dict) else 0
-
-
-def _nothing(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-    return ()
-
-
-def _refuse_to_fetch(uri: str) -> NoReturn:
-    from referencing.exceptions import NoSuchResource
-
-    raise NoSuchResource(ref=uri)
+    if not is_within_bounds(schema):
+        raise NotJudged(f"the schema has more than {MAX_PARTS} parts, or is nested over {MAX_DEPTH} deep")

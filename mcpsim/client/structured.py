@@ -13,21 +13,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
 
-MAX_PARTS: Final = 5_000
-MAX_DEPTH: Final = 50
+from mcpsim.utilities.jsonschema_import import import_jsonschema
+from mcpsim.utilities.schema_bounds import (
+    MAX_DEPTH,
+    MAX_PARTS,
+    SHORT,
+    Keyword,
+    dialect_of,
+    is_within_bounds,
+    items_of,
+    nothing,
+    steps_of,
+    validator_of,
+)
+
 #: A page of 1,000 records of seven members each takes 24,000 steps. A hostile schema makes more than half a
 #: second of as many.
 MAX_STEPS: Final = 25_000
 MAX_UNIQUE: Final = 1_000
-#: How many items or members one step goes through.
-SHORT: Final = 50
 
 # Each of these may look for a match of a regular expression.
 _WITH_PATTERNS: Final = ("pattern", "patternProperties", "unevaluatedProperties")
-
-Keyword = Callable[[Any, Any, Any, Any], Any]
 
 
 class NotChecked(Exception):
@@ -51,7 +59,7 @@ class OutputSchema:
             NotSupported: the schema is of another dialect, or refers to another place.
             NotChecked: schema and content are such that nobody can tell, or not in bounds.
         """
-        # Late: it takes longer to import than all of the client, and most connections never need it.
+        import_jsonschema()
         import jsonschema.exceptions
         from referencing.exceptions import Unresolvable
 
@@ -78,23 +86,16 @@ class OutputSchema:
 
 
 def _validator(schema: Any) -> Any:
-    import jsonschema.validators
-    from referencing import Registry
-
     if not isinstance(schema, Mapping):
         raise NotChecked("it is no JSON object")
-    _check_bounds(schema)
+    if not is_within_bounds(schema):
+        raise NotChecked(f"it has more than {MAX_PARTS} parts, or is nested more than {MAX_DEPTH} deep")
     given = cast("Mapping[str, Any]", schema)
-    kind: Any = jsonschema.validators.Draft202012Validator
-    if "$schema" in given:
-        named = {"$schema": given["$schema"]}
-        known = isinstance(given["$schema"], str)
-        kind = cast("Any", jsonschema.validators).validator_for(named, default=None) if known else None
-    if kind is None:
+    dialect = dialect_of(given)
+    if dialect is None:
         raise NotSupported(f"its dialect {given['$schema']!r} is not supported")
-    kind.check_schema(schema)
-    bounded: Any = cast("Any", jsonschema.validators).extend(kind, _bounded(kind.VALIDATORS))
-    return bounded(schema, registry=Registry(retrieve=cast("Any", _refuse_to_fetch)))
+    dialect.check_schema(schema)
+    return validator_of(given, dialect, _bounded(dialect.VALIDATORS))
 
 
 def _bounded(keywords: Mapping[str, Keyword]) -> dict[str, Keyword]:
@@ -104,7 +105,7 @@ def _bounded(keywords: Mapping[str, Keyword]) -> dict[str, Keyword]:
     def counted(name: str, keyword: Keyword) -> Keyword:
         def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
             nonlocal steps
-            steps += 1 + (_length(value) + _length(instance)) // SHORT
+            steps += steps_of(value, instance)
             if name == "uniqueItems" and value is True:
                 steps += _comparisons(instance) // SHORT
             if steps > MAX_STEPS:
@@ -116,15 +117,11 @@ def _bounded(keywords: Mapping[str, Keyword]) -> dict[str, Keyword]:
     bounded = {name: counted(name, keyword) for name, keyword in keywords.items()}
     for name in _WITH_PATTERNS:
         if name in bounded:
-            bounded[name] = _nothing
+            bounded[name] = nothing
     for name, unless in _SKIPPED_WHERE.items():
         if name in bounded:
             bounded[name] = _unless(unless, bounded[name])
     return bounded
-
-
-def _length(value: Any) -> int:
-    return len(cast("list[Any]", value)) if isinstance(value, list | dict) else 0
 
 
 def _comparisons(instance: Any) -> int:
@@ -136,7 +133,7 @@ def _comparisons(instance: Any) -> int:
     parts, level = 0, items
     while level:
         parts += len(level)
-        level = [inner for item in level for inner in _items(item)]
+        level = [inner for item in level for inner in items_of(item)]
     return len(items) * parts
 
 
@@ -147,10 +144,6 @@ def _unless(skips: Callable[[Any, Any], bool], keyword: Keyword) -> Keyword:
     return check
 
 
-def _nothing(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-    return ()
-
-
 _SKIPPED_WHERE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     # It looks at the patterns beside it.
     "additionalProperties": lambda instance, schema: "patternProperties" in schema,
@@ -159,24 +152,3 @@ _SKIPPED_WHERE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
         isinstance(instance, list) and len(cast("list[Any]", instance)) > MAX_UNIQUE
     ),
 }
-
-
-def _check_bounds(schema: Any) -> None:
-    level, parts, depth = [schema], 0, 0
-    while level:
-        parts, depth = parts + len(level), depth + 1
-        if parts > MAX_PARTS or depth > MAX_DEPTH:
-            raise NotChecked(f"it has more than {MAX_PARTS} parts, or is nested more than {MAX_DEPTH} deep")
-        level = [item for value in level for item in _items(value)]
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return list(cast("Mapping[str, Any]", value).values())
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _refuse_to_fetch(uri: str) -> NoReturn:
-    from referencing.exceptions import NoSuchResource
-
-    raise NoSuchResource(ref=uri)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsim.audit.json_schemas import MAX_DEPTH, MAX_PARTS, NotJudged, Schemas, references_outside
+from mcpsim.audit.json_schemas import NotJudged, Schemas, references_outside
+from mcpsim.utilities.schema_bounds import MAX_DEPTH, MAX_PARTS
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 
