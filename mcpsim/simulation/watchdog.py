@@ -21,8 +21,8 @@ LIMIT_S: Final = 10.0
 # How long between two bites, in seconds, for a callback that has caught one and gone on. Sooner or later one
 # comes at a place where nothing catches it, such as between two rounds of its loop.
 BITES_S: Final = 0.02
-# How long the thread of the watchdogs waits at most, in seconds: for the next one too, before it ends.
-IDLE_S: Final = 10.0
+# How long the thread of the watchdogs sleeps at most, in seconds. Where none was out meanwhile, it ends.
+NAP_S: Final = 0.25
 IN_BROWSER: Final = sys.platform == "emscripten"
 
 
@@ -159,7 +159,7 @@ class _Kennel:
         for dog in self._out:
             if dog.due <= time.monotonic():
                 dog.due = time.monotonic() + dog.look()
-        return min((time.monotonic() + IDLE_S, *(dog.due for dog in self._out)))
+        return min((time.monotonic() + NAP_S, *(dog.due for dog in self._out)))
 
 
 # A thread is the process's own, and so is what is watched in it.
