@@ -44,3 +44,14 @@ run = simulate(story, server=help_desk())
 print(run.value, run.audit().broken, "jsonschema" in sys.modules, "rfc3987_syntax" in sys.modules)
 """
     assert said(code) == ["True () True False"]
+
+
+def test_a_client_that_checks_a_result_does_not_import_the_grammar() -> None:
+    code = """
+import sys
+from mcpsim.client.structured import OutputSchema
+
+fault = OutputSchema({"properties": {"count": {"type": "integer"}}}).fault_in({"count": "two"})
+print(fault, "jsonschema" in sys.modules, "rfc3987_syntax" in sys.modules)
+"""
+    assert said(code) == ["count: 'two' is not of type 'integer' True False"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Final
 
-from mcpsim.course.exercises.learner import is_placeholder
-from mcpsim.course.exercises.showing import describe_error, name_of, show
+from mcpsim.course.exercises.learner import is_placeholder, require_function
+from mcpsim.course.exercises.showing import describe_error, name_of
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet
 from mcpsim.recording import Recording
 
@@ -28,10 +28,7 @@ class Handler:
     """
 
     def __init__(self, function: Any) -> None:
-        if not callable(function):
-            raise NotYet(
-                f"This is not a function: it is {show(function, 60)}.", look="Pass the async function itself."
-            )
+        require_function(function)
         self._function = function
         self._error: Exception | None = None
         self._is_open = False

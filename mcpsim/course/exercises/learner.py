@@ -37,6 +37,16 @@ def is_placeholder(value: object) -> bool:
     return value is ...
 
 
+def require_function(answer: object) -> None:
+    """The answer can be called.
+
+    Raises:
+        NotYet: it cannot.
+    """
+    if not callable(answer):
+        raise NotYet(f"This is not a function: it is {_kind(answer)}.", look="Pass the function itself.")
+
+
 def _no_remarks(recording: Recording) -> None:
     """Nothing to say about it."""
 
@@ -63,10 +73,7 @@ class Learner:
         Raises:
             NotYet: it is no function, it raised, or it did not come to its end.
         """
-        if not callable(function):
-            raise NotYet(
-                f"This is not a function: it is {_kind(function)}.", look="Pass the function itself."
-            )
+        require_function(function)
         where = f" on {on}" if on else ""
         call = _Call(function, arguments)
         # On a loop, because its watchdog ends what never gives control back.

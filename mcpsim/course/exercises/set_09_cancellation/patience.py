@@ -10,7 +10,7 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
-from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.learner import Learner, require_function
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotYet, Rule
@@ -118,8 +118,7 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
     def judge(recording: Recording) -> None:
         _judge(recording, scene, where)
 
-    if not callable(answer):
-        raise NotYet(f"This is not a function: it is {show(answer, 60)}.", look="Pass the async function.")
+    require_function(answer)
     run = learner.play(
         story,
         server=server,

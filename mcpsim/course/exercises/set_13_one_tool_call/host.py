@@ -11,7 +11,7 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
-from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.learner import Learner, require_function
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotYet, Rule
@@ -177,10 +177,7 @@ def _uses(scene: Scene, rng: Random) -> list[Use]:
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Play all conversations in both eras and over both transports."""
-    if not callable(answer):
-        raise NotYet(
-            f"This is not a function: it is {show(answer, 60)}.", look="Pass the async function itself."
-        )
+    require_function(answer)
     count = 0
     for scene in SCENES:
         for world in every_world():

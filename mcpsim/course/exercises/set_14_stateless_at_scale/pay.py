@@ -11,7 +11,7 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
-from mcpsim.course.exercises.learner import Learner, is_placeholder
+from mcpsim.course.exercises.learner import Learner, is_placeholder, require_function
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_14_stateless_at_scale.fleet import visit_all
 from mcpsim.course.exercises.showing import name_of, show
@@ -159,10 +159,7 @@ CASES: Final = (
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Let several users pay at the same time, with every kind of trouble."""
-    if not callable(answer):
-        raise NotYet(
-            f"This is not a function: it is {show(answer, 60)}.", look="Pass the async function itself."
-        )
+    require_function(answer)
     bills = 0
     for case in CASES:
         for seed in SEEDS:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
-from mcpsim.course.exercises.learner import Learner, is_placeholder
+from mcpsim.course.exercises.learner import Learner, is_placeholder, require_function
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
@@ -144,10 +144,9 @@ class Town:
         return NotYet(f"{told}. {seen} ({self.world})", rule, look, self.recording)
 
 
-def grade(answer: object, learner: Learner) -> Passed:
+def grade(answer: Any, learner: Learner) -> Passed:
     """Call the tools at replicas that share the store and nothing else."""
-    if not callable(answer):
-        raise NotYet(f"This is not a function: it is {show(answer, 60)}.", look="Pass the function itself.")
+    require_function(answer)
     for world in every_world():
         _play(Town(answer, learner, world))
     return Passed(
