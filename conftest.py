@@ -1,7 +1,17 @@
-"""Notebooks are run here to test them: nothing of that is a learner's progress."""
+"""Notebooks are run here to test them: nothing of that is a learner's progress.
+
+Some hundred processes that the tests start import mcpsim. Where Python is told not to write bytecode, each of
+them would compile it anew, which takes half of its time: so here it is compiled once.
+"""
 
 from __future__ import annotations
 
+import compileall
 import os
+import sys
+from pathlib import Path
 
 os.environ["MCPSIM_PROGRESS"] = "off"
+
+if sys.dont_write_bytecode and "PYTEST_XDIST_WORKER" not in os.environ:
+    compileall.compile_dir(Path(__file__).parent / "mcpsim", quiet=1)
