@@ -14,7 +14,7 @@ import pytest
 
 from mcpsim import Context, ProtocolError, Server, ToolError
 from mcpsim.course import judge
-from mcpsim.course.judging import Outcome, outside, with_suite
+from mcpsim.course.judging import Outcome, outside, simulated, with_suite
 from mcpsim.course.judging.tour import Plan
 from tests.conformance.suite import install
 
@@ -176,7 +176,11 @@ BAD: Final = [
 
 
 @pytest.mark.parametrize(("register", "name", "seen"), BAD)
-def test_a_bad_server_is_found_out(register: Any, name: str, seen: str) -> None:
+def test_a_bad_server_is_found_out(
+    register: Any, name: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that the one that never gives control back is ended sooner.
+    monkeypatch.setattr(simulated, "STEP_LIMIT_S", 1.0)
     card = judge(bad(register))
     assert not card.passed
     assert card.of(name).outcome is Outcome.NOT_YET, card
