@@ -3,6 +3,9 @@
 Write a server and a story, play it, and look at every message that crossed the wire.
 """
 
+import sys
+from typing import TYPE_CHECKING, Any
+
 from mcpsim.audit import Finding, Report
 from mcpsim.client import Client, Reply
 from mcpsim.eras.modern import STEPS, walk
@@ -37,8 +40,9 @@ from mcpsim.simulation.knobs import Knob
 from mcpsim.transports.faults import Change, Crash, Cut, Delay, Drop, Duplicate, Reorder
 from mcpsim.transports.link import Stdio, StreamableHttp
 from mcpsim.utilities.caching import Cache
-from mcpsim.widgets import Bench, Player
-from mcpsim.widgets.display import register as _register_displays
+
+if TYPE_CHECKING:
+    from mcpsim.widgets import Bench, Player
 
 __version__ = "0.1.0"
 
@@ -90,4 +94,19 @@ __all__ = [
     "write_message",
 ]
 
-_register_displays()
+# The widgets take as long to import as a third of all else, and only notebooks show any.
+_WIDGETS = ("Bench", "Player")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WIDGETS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mcpsim import widgets
+
+    return getattr(widgets, name)
+
+
+if "IPython" in sys.modules:
+    from mcpsim.widgets.display import register as _register_displays
+
+    _register_displays()

@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, cast, get_args
 
-from mcp_types import methods as known
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -20,6 +19,7 @@ from mcpsim.audit.gathering import INPUT_REQUIRED
 from mcpsim.audit.model import Item
 from mcpsim.audit.nulls import holds_null, nulls_of
 from mcpsim.audit.rule import ALL, MUST, NOTE, Found, Rule, messages
+from mcpsim.eras.bodies import models
 from mcpsim.eras.revisions import era_of
 from mcpsim.recording.words import show
 
@@ -30,20 +30,26 @@ _WHAT: Final = {"request": "request", "notification": "notification", "response"
 #: The kinds of faults that the models overlook where they may convert.
 _CONVERTED: Final = frozenset({"bool_type", "float_type", "int_type"})
 _QUESTION: Final = "InputRequiredResult"
-_SURFACES: Final[Mapping[tuple[str, str], Any]] = {
-    ("request", "client"): known.CLIENT_REQUESTS,
-    ("request", "server"): known.SERVER_REQUESTS,
-    ("notification", "client"): known.CLIENT_NOTIFICATIONS,
-    ("notification", "server"): known.SERVER_NOTIFICATIONS,
-    # The result of a request is looked up on the side that answers.
-    ("response", "server"): known.SERVER_RESULTS,
-    ("response", "client"): known.CLIENT_RESULTS,
-}
+
+
+def _surface(kind: str, sender: str) -> Mapping[tuple[str, str], Any]:
+    """The models of what a side sends, by method and revision."""
+    known = models()
+    surfaces: Mapping[tuple[str, str], Mapping[tuple[str, str], Any]] = {
+        ("request", "client"): known.CLIENT_REQUESTS,
+        ("request", "server"): known.SERVER_REQUESTS,
+        ("notification", "client"): known.CLIENT_NOTIFICATIONS,
+        ("notification", "server"): known.SERVER_NOTIFICATIONS,
+        # The result of a request is looked up on the side that answers.
+        ("response", "server"): known.SERVER_RESULTS,
+        ("response", "client"): known.CLIENT_RESULTS,
+    }
+    return surfaces[kind, sender]
 
 
 @lru_cache(maxsize=512)
 def _reader(kind: str, sender: str, method: str, revision: str, asks: bool) -> TypeAdapter[Any] | None:
-    model = _SURFACES[kind, sender].get((method, revision))
+    model = _surface(kind, sender).get((method, revision))
     if model is None:
         return None
     # What may ask has two models, and the one of a question has nothing that it must have: it would take any

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Final
 
 import mcp_types
-from mcp_types.methods import parse_server_result
 from pydantic import ValidationError
 
 from mcpsim.client.opening import Opener
 from mcpsim.client.wire import OnProgress
 from mcpsim.eras import legacy, modern
+from mcpsim.eras.bodies import models
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.methods import method as method_row
 from mcpsim.eras.negotiation import (
@@ -165,7 +165,7 @@ class Requester(Opener):
         if self.era == "modern":
             result = modern.with_assumptions(result, method, version)
         try:
-            return parse_server_result(method, version, result)
+            return models().parse_server_result(method, version, result)
         except KeyError:
             raise UnexpectedResponse(f"There is no {method} in {version}, and yet it was answered.") from None
         except ValidationError as error:

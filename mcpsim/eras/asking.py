@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import mcp_types
-from mcp_types.methods import parse_client_result, parse_server_request
 from pydantic import BaseModel
 
+from mcpsim.eras.bodies import models
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS, MODERN_REVISIONS
 from mcpsim.errors import McpSimError
 
@@ -113,7 +113,7 @@ def parse_question(method: str, version: str, params: Mapping[str, Any] | None) 
         pydantic.ValidationError: its parameters are not valid.
     """
     if version in LEGACY_REVISIONS:
-        return parse_server_request(method, version, params)
+        return models().parse_server_request(method, version, params)
     # The modern revision has no such requests, only their bodies inside of results.
     body = {"method": method} if params is None else {"method": method, "params": params}
     return _QUESTIONS[method].model_validate(body, by_name=False)
@@ -129,7 +129,7 @@ def parse_response(method: str, version: str, response: Mapping[str, Any]) -> An
         pydantic.ValidationError: the response is none to this question.
     """
     row = version if version in LEGACY_REVISIONS else LATEST_LEGACY
-    return parse_client_result(method, row, response)
+    return models().parse_client_result(method, row, response)
 
 
 _QUESTIONS: Final[Mapping[str, type[BaseModel]]] = {

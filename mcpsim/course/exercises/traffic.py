@@ -6,14 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_types.methods import (
-    parse_server_result,
-    validate_client_notification,
-    validate_client_request,
-)
 from pydantic import ValidationError
 
 from mcpsim.course.exercises.verdict import NotYet, Rule
+from mcpsim.eras.bodies import models
 from mcpsim.eras.revisions import LATEST_MODERN
 from mcpsim.errors import MalformedMessage
 from mcpsim.messages import (
@@ -102,8 +98,10 @@ def require_valid(recording: Recording) -> None:
         for exchange in exchanges(recording):
             if exchange.result is not None:
                 method, version = exchange.request.method, exchange.meta.get(PROTOCOL_VERSION, LATEST_MODERN)
-                _valid(method, validate_client_request, exchange.request.params, version)
-                _valid(f"The result of {method}", parse_server_result, exchange.result, version, method)
+                _valid(method, models().validate_client_request, exchange.request.params, version)
+                _valid(
+                    f"The result of {method}", models().parse_server_result, exchange.result, version, method
+                )
     except NotYet as found:
         raise NotYet(
             found.seen, found.rule, "Send what the task asks for, and nothing else.", recording
@@ -119,7 +117,7 @@ def _valid_from_client(message: Message | Batch | MalformedMessage | None) -> No
                 "Your client sent something that is neither a request nor a notification.", _DIRECTIONS
             )
         case Notification(method=method, params=params):
-            _valid(method, validate_client_notification, params, LATEST_MODERN)
+            _valid(method, models().validate_client_notification, params, LATEST_MODERN)
         case _:
             return
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
+from mcpsim.eras.bodies import models
 from mcpsim.eras.modern import is_plain_meta
 from mcpsim.eras.revisions import MODERN_REVISIONS
 from mcpsim.errors import INVALID_PARAMS, ProtocolError
@@ -30,7 +30,7 @@ def check_params(method: str, params: dict[str, Any], version: str) -> None:
     if PROGRESS_TOKEN in meta and not is_progress_token(meta[PROGRESS_TOKEN]):
         raise ProtocolError(INVALID_PARAMS, f"{method}: the progress token must be a string or an integer.")
     try:
-        validate_client_request(method, version, params)
+        models().validate_client_request(method, version, params)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, fault["loc"])) or "params"

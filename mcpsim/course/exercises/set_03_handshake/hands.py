@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 
 from mcpsim.client import Client
@@ -29,6 +28,7 @@ from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import Exchange, exchanges
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.servers import help_desk
+from mcpsim.eras.bodies import models
 from mcpsim.eras.pages import LEGACY
 from mcpsim.eras.revisions import LEGACY_REVISIONS
 from mcpsim.messages import Notification, Request
@@ -126,7 +126,7 @@ def _require_hello(case: Case, hello: Request) -> None:
     params = hello.params or {}
     proposed = as_text(params.get("protocolVersion"))
     try:
-        validate_client_request(INITIALIZE, case.spoken[0], params)
+        models().validate_client_request(INITIALIZE, case.spoken[0], params)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, fault["loc"])).removeprefix("params.") or "params"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, cast
 
-from mcp_types.methods import validate_client_notification, validate_client_request
 from pydantic import ValidationError
 
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -17,6 +16,7 @@ from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import items_of
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
+from mcpsim.eras.bodies import models
 from mcpsim.eras.pages import LEGACY, spec_url
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN
 from mcpsim.errors import MalformedMessage
@@ -320,7 +320,9 @@ def _types(body: Mapping[str, Any]) -> bool:
 
 
 def _valid(about: str, message: Request | Notification) -> None:
-    check = validate_client_request if isinstance(message, Request) else validate_client_notification
+    known = models()
+    is_request = isinstance(message, Request)
+    check = known.validate_client_request if is_request else known.validate_client_notification
     try:
         check(message.method, LATEST_MODERN, message.params)
     except (KeyError, ValidationError) as error:

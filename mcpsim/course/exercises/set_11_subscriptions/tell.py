@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, cast
 
-from mcp_types.methods import parse_server_notification
 from pydantic import ValidationError
 
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -26,6 +25,7 @@ from mcpsim.course.exercises.set_11_subscriptions.rules import (
 )
 from mcpsim.course.exercises.showing import show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
+from mcpsim.eras.bodies import models
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.revisions import LATEST_MODERN
 from mcpsim.messages import is_request_id
@@ -210,7 +210,7 @@ def _plain(where: str, item: object) -> dict[str, Any]:
             'It begins `{"jsonrpc": "2.0", "method": …, "params": …}`.',
         )
     try:
-        parse_server_notification(message["method"], LATEST_MODERN, message.get("params"))
+        models().parse_server_notification(message["method"], LATEST_MODERN, message.get("params"))
     except KeyError:
         raise NotYet(f"{where} There is no notification `{message['method']}`.", SCHEMA, _METHODS) from None
     except ValidationError as error:
