@@ -180,7 +180,9 @@ _TELLING: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "resources": _count("resources", "resource"),
     "resourceTemplates": _count("resourceTemplates", "template"),
     "prompts": _count("prompts", "prompt"),
-    "level": lambda body: f"{body['level']}: {compact_text(body.get('data'))}",
+    "level": lambda body: ": ".join(
+        [str(body["level"]), *([compact_text(body["data"])] if "data" in body else [])]
+    ),
     "notifications": lambda body: ", ".join(_wanted(_object(body["notifications"]))),
     "contents": _contents,
     "messages": _count("messages", "message"),

@@ -123,6 +123,15 @@ def test_labels(made):
     ]
 
 
+def test_a_level_is_followed_by_what_is_logged_where_something_is(made):
+    pen = made.Pen()
+    pen.send("client", "server", made.request(1, "logging/setLevel", {"level": "warning"}))
+    pen.send("server", "client", made.notification("notifications/message", level="error", data="Disk full."))
+    pen.send("server", "client", made.notification("notifications/message", level="error", data=None))
+    steps = player_data(pen.done("levels"))["steps"]
+    assert [step["gist"] for step in steps] == ["warning", "error: Disk full.", "error: null"]
+
+
 def test_fates(made):
     steps = player_data(made.dropped())["steps"]
     assert [step.get("fate") for step in steps] == [
