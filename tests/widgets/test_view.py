@@ -129,7 +129,7 @@ def test_a_level_is_followed_by_what_is_logged_where_something_is(made):
     pen.send("server", "client", made.notification("notifications/message", level="error", data="Disk full."))
     pen.send("server", "client", made.notification("notifications/message", level="error", data=None))
     steps = player_data(pen.done("levels"))["steps"]
-    assert [step["gist"] for step in steps] == ["warning", "error: Disk full.", "error: null"]
+    assert [step["gist"] for step in steps] == ["warning", 'error: "Disk full."', "error: null"]
 
 
 def test_fates(made):
