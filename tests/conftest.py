@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
             with_browser.add(item.path)
     items.sort(key=lambda item: item.path in with_browser)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays until the end: thousands of tests, and all that was imported."""
+    gc.collect()
+    gc.freeze()
 
 
 def _run(*words: str) -> None:
