@@ -64,10 +64,13 @@ def test_it_is_the_same_in_another_process():
         "import sys, json, hashlib, importlib.util as u\n"
         "s = u.spec_from_file_location('made', sys.argv[1])\n"
         "m = u.module_from_spec(s); s.loader.exec_module(m)\n"
-        "from mcpsim.widgets import player_data, standalone_html, still_html, still_svg\n"
+        "from mcpsim.widgets import player_data, standalone_html\n"
+        "from mcpsim.widgets.still import still_of\n"
         "for name in sorted(m.MADE):\n"
         "    r = m.MADE[name]()\n"
-        "    text = json.dumps(player_data(r)) + standalone_html(r) + still_html(r) + still_svg(r)\n"
+        # The still page, with the picture in it, is made of the same data.
+        "    data = player_data(r)\n"
+        "    text = json.dumps(data) + standalone_html(r) + still_of(data)\n"
         "    print(name, hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest())\n"
     )
     made = str(Path(__file__).with_name("made.py"))
