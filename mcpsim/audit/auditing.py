@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from mcpsim.audit.annotating import annotate
 from mcpsim.audit.building import Key, build, key_of
@@ -17,7 +17,7 @@ from mcpsim.audit.rules import RULES
 from mcpsim.audit.rules.result_types import ABSENT as IN_DOUBT
 from mcpsim.audit.schema import ID as SCHEMA
 from mcpsim.audit.wire import Wire
-from mcpsim.eras.revisions import LEGACY_REVISIONS
+from mcpsim.eras.revisions import LEGACY_REVISIONS, Era
 from mcpsim.recording import Recording
 from mcpsim.recording.collecting import without_collecting
 from mcpsim.recording.exporting import to_numbered_interchange
@@ -79,7 +79,15 @@ def _of_recording(recording: Recording) -> Report:
             disturbed.add(index)
         if frame.copy_of:
             copies.add(index)
-    return _report(rows, (), disturbed=disturbed, copies=copies, events=tuple(seen))
+    era = _only_era(recording)
+    return _report(rows, (), disturbed=disturbed, copies=copies, events=tuple(seen), era=era)
+
+
+def _only_era(recording: Recording) -> Era | None:
+    """The era of all its clients, where whoever recorded it knew it, and it is one."""
+    told = recording.header.get("era")
+    eras = list(cast("Mapping[str, Any]", told).values()) if isinstance(told, Mapping) else []
+    return next((one for one in get_args(Era) if eras and all(each == one for each in eras)), None)
 
 
 def _report(
@@ -92,10 +100,11 @@ def _report(
     notes: tuple[str, ...] = (),
     where: Callable[[], Mapping[int, str]] | None = None,
     events: tuple[int, ...] = (),
+    era: Era | None = None,
 ) -> Report:
     disturbed, copies = frozenset(disturbed), frozenset(copies)
     trace, bad = build(rows, disturbed=disturbed, copies=copies)
-    findings, broken = run(trace, RULES)
+    findings, broken = run(trace, RULES, era)
     guessed = {item.index for one in trace.connections if one.is_guessed for item in one.items}
     if guessed:
         findings = _in_every_revision(rows, disturbed, copies, findings, guessed)

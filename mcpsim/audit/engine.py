@@ -142,13 +142,16 @@ def known(item: Item) -> str:
     return item.revision if item.era is not None and era_of(item.revision) == item.era else ""
 
 
-def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken]]:
+def run(trace: Trace, rules: Sequence[Rule], era: Era | None = None) -> tuple[list[Finding], list[Broken]]:
     """Ask every rule about every part that it is about.
+
+    Args:
+        era: of which era the pages are that are named where a connection does not show one.
 
     Returns:
         The findings in the order of the rows, and the checks that failed by their own fault.
     """
-    runner = _Runner(_Table(rules))
+    runner = _Runner(_Table(rules), era)
     runner.items(trace.items)
     everything: set[Any] = set()
     for connection in trace.connections:
@@ -163,8 +166,9 @@ def run(trace: Trace, rules: Sequence[Rule]) -> tuple[list[Finding], list[Broken
 
 
 class _Runner:
-    def __init__(self, table: _Table) -> None:
+    def __init__(self, table: _Table, era: Era | None) -> None:
         self._table = table
+        self._era: Era | None = era
         self.found: list[Finding] = []
         self.broken: list[Broken] = []
 
@@ -221,7 +225,7 @@ class _Runner:
                     try:
                         for one in check(part):
                             if not _excused(rule, one):
-                                self.found.append(_finding(rule, one))
+                                self.found.append(_finding(rule, one, self._era))
                     except Exception as error:  # A fault of ours must not hide what else there is to say.
                         self.broken.append(Broken(rule.id, _index(part), f"{type(error).__name__}: {error}"))
 
@@ -270,9 +274,9 @@ def _is_of_unknown(item: Item) -> bool:
     return bool(item.revision) and item.era is not None and era_of(item.revision) is None
 
 
-def _finding(rule: Rule, found: Found) -> Finding:
+def _finding(rule: Rule, found: Found, usual: Era | None) -> Finding:
     item = found.item
-    era = item.era if item.era is not None and item.era in rule.pages else next(iter(rule.pages))
+    era = _era_of(rule, item, usual)
     return Finding(
         rule.id,
         found.level or rule.level,
@@ -282,6 +286,14 @@ def _finding(rule: Rule, found: Found) -> Finding:
         found.message,
         found.hint,
     )
+
+
+def _era_of(rule: Rule, item: Item, usual: Era | None) -> Era:
+    # What nothing on the wire shows is known to whoever made the recording.
+    for told in (usual if item.connection.is_guessed else None, item.era):
+        if told is not None and told in rule.pages:
+            return told
+    return next(iter(rule.pages))
 
 
 def _party(rule: Rule, item: Item) -> str:

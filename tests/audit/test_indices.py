@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpsim import Recording, Stdio, StreamableHttp
+from mcpsim import Client, Recording, Server, Stdio, StreamableHttp, simulate
 from mcpsim.audit import Report, audit
 from mcpsim.course import STORIES
 from mcpsim.course.stories.story import Story
@@ -43,6 +43,19 @@ def bounded(name: str) -> Story:
             return await story.story(*clients, **more)
 
     return replace(story, story=stopped)
+
+
+@pytest.mark.parametrize(("era", "revision"), [("legacy", "2025-11-25"), ("modern", "2026-07-28")])
+def test_a_finding_names_a_page_of_the_era_in_which_the_run_was_played(era: Any, revision: str) -> None:
+    async def story(client: Client) -> None:
+        await client.send_raw(b'{"jsonrpc": "2.0", "method": 5}\n')
+
+    run = simulate(story, server=Server("desk"), era=era, check=False)
+    assert run.audit().findings
+    assert {one.spec[:10] for one in run.audit().findings} == {revision}
+    # What a stranger's file says there may be anything.
+    bare = Recording({**run.recording.header, "era": {"client": ["modern"]}}, run.recording.events)
+    assert bare.audit().findings
 
 
 def told(report: Report) -> tuple[Any, ...]:

@@ -109,6 +109,11 @@ BROKEN: Final[dict[str, Row]] = {
         # Here each is played in one era, in which it does not show for certain that a cursor is made up.
         rules=tuple(rule for rule in STORIES.rules if rule not in MADE_UP.rules),
     ),
+    "tests/audit/test_indices.py::test_a_finding_names_a_page_of_the_era_in_which_the_run_was_played": Row(
+        "A finding is needed about a message in which nothing shows its era.",
+        ("not a message",),
+        rules=("method-is-a-string",),
+    ),
     "tests/audit/test_indices.py::test_whatever_the_wire_does": Row(
         "A gateway hands on what a fault has changed; a story asks for a revision that does not exist.",
         by=("*",),
@@ -206,6 +211,9 @@ BROKEN: Final[dict[str, Row]] = {
     "tests/exercises/test_handshake.py::test_the_recordings_have_the_fault_that_the_answers_say": Row(
         TWISTED, by=("*",)
     ),
+    "tests/exercises/test_handshake.py::test_the_recordings_do_not_say_what_is_wrong_with_them": Row(
+        TWISTED, by=("*",)
+    ),
     **{
         f"tests/exercises/test_forensics.py::{name}": Row(
             "The trace of the lesson has ten faults, and each exhibit has its own: they are what is tested.",
@@ -223,6 +231,7 @@ BROKEN: Final[dict[str, Row]] = {
             "test_the_audit_blames_the_same_side_in_each_case",
             "test_what_decides_can_be_seen_in_the_texts",
             "test_who_made_the_ten_is_said_rightly",
+            "test_no_title_says_what_is_wrong",
         )
     },
     "tests/exercises/test_handshake.py::test_our_own_server_answers_each_proposal_so": Row(
