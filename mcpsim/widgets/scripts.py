@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 #: What every widget draws with.
-COMMON: Final = ("dom", "shapes")
+COMMON: Final = ("dom", "shapes", "kernel")
 #: The styles of the player and of its features.
 PLAYER_STYLES: Final = ("player", "diagram", "panes", "menu", "predict", "projector", "compare", "branch")
 #: What a player can do beyond stepping, each in a file of its own.

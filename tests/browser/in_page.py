@@ -69,6 +69,12 @@ window.leave = () => {
   leave();
   forget();
 };
+// As JupyterLab does it where a kernel is restarted: what is sent after that is dropped.
+window.restarted = () => {
+  model.save_changes = () => changed.clear();
+  model.send = () => {};
+  for (const each of [...(listeners.get("comm_live_update") || [])]) each();
+};
 window.listening = () => [...listeners.values()].flat().length;
 """
 OF_WIDGETS = ("layout", "tabbable", "tooltip")
@@ -159,6 +165,10 @@ class Shown:
     def answer(self) -> None:
         """Let the answer come to the message that is under way."""
         self.page.evaluate("window.answer()")
+
+    def restart(self) -> None:
+        """Restart the kernel."""
+        self.page.evaluate("window.restarted()")
 
     def second(self) -> Locator:
         """One more view of the widget, below the first."""

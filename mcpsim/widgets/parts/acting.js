@@ -14,17 +14,23 @@ class ActingView {
     this.status = html("p", { class: "mcpsim-acting-status", role: "status", dir: "auto" });
     this.error = html("p", { class: "mcpsim-acting-error", role: "alert", dir: "auto", hidden: true });
     this.busy = html("p", { class: "mcpsim-acting-busy" }, "Waiting for the kernel …");
+    this.kernel = new Kernel(model, () => this.showBusy());
     el.replaceChildren(this.root);
     this.build();
+    this.root.prepend(this.kernel.line);
     // Space, arrows and digits belong to the control that has the focus, and to nobody above it.
     this.root.addEventListener("keydown", (event) => event.stopPropagation());
-    const follow = () => this.follow();
+    const follow = () => {
+      this.kernel.answers();
+      this.follow();
+    };
     const wait = () => this.wait();
     model.on("change:shown", follow);
     model.on("change:asked", wait);
     this.forget = () => {
       model.off("change:shown", follow);
       model.off("change:asked", wait);
+      this.kernel.remove();
     };
     this.follow();
   }
@@ -64,7 +70,13 @@ class ActingView {
   }
 
   wait() {
-    this.root.setAttribute("aria-busy", String(this.waiting));
+    this.kernel.expect(this.waiting);
+    this.showBusy();
+  }
+
+  // What will not be answered is not waited for.
+  showBusy() {
+    this.root.setAttribute("aria-busy", String(this.waiting && !this.kernel.gone));
   }
 
   say(text) {

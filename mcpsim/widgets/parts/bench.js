@@ -31,19 +31,24 @@ class BenchView {
     this.knobs = html("div", { class: "mcpsim-ui mcpsim-knobs" });
     const player = html("div", { class: "mcpsim-bench-player" });
     this.runs = html("div", { class: "mcpsim-ui mcpsim-runs" });
+    this.kernel = new Kernel(model, () => this.showBusy());
     this.root.append(this.knobs, player, this.runs);
     el.replaceChildren(this.root);
     // Space, arrows and digits belong to the control that has the focus, and to nobody above it.
     this.knobs.addEventListener("keydown", (event) => event.stopPropagation());
     this.buildKnobs();
     this.view = new FollowingView(model, player);
-    const follow = () => this.show();
+    const follow = () => {
+      this.kernel.answers();
+      this.show();
+    };
     const wait = () => this.showWaiting();
     model.on("change:shown", follow);
     model.on("change:asked", wait);
     this.forget = () => {
       model.off("change:shown", follow);
       model.off("change:asked", wait);
+      this.kernel.remove();
     };
     this.show();
   }
@@ -105,6 +110,7 @@ class BenchView {
     this.status = html("p", { class: "mcpsim-status", role: "status" });
     this.error = html("p", { class: "mcpsim-bench-error", role: "alert", dir: "auto", hidden: true });
     this.knobs.replaceChildren(
+      this.kernel.line,
       html(
         "div",
         { class: "mcpsim-header" },
@@ -204,9 +210,14 @@ class BenchView {
     if (pasting) this.paste.focus({ preventScroll: true });
   }
 
-  // A run takes a moment. Where it takes longer, the kernel is busy or gone, and the style says so.
   showWaiting() {
-    this.root.setAttribute("aria-busy", String(this.waiting));
+    this.kernel.expect(this.waiting);
+    this.showBusy();
+  }
+
+  // A run takes a moment. Where it takes longer, the style says so.
+  showBusy() {
+    this.root.setAttribute("aria-busy", String(this.waiting && !this.kernel.gone));
   }
 
   showKnob(knob) {

@@ -142,16 +142,24 @@ class Branch {
     this.asked = Math.max(this.count, this.told.n || 0) + 1;
     this.view.model.set("branch_asked", { n: this.asked, step, ...(change ? { change } : {}) });
     this.view.model.save_changes();
+    this.view.kernel.expect(true);
     this.showBusy();
   }
 
   // A story takes a moment. Where it takes longer, the style says so.
   showBusy() {
-    this.box.setAttribute("aria-busy", String(Boolean(this.wish)));
+    this.box.setAttribute("aria-busy", String(Boolean(this.wish) && !this.view.kernel.gone));
+  }
+
+  kernelTold() {
+    // Nothing is being looked for any more.
+    this.box.querySelector(".mcpsim-branch-looking")?.toggleAttribute("hidden", this.view.kernel.gone);
+    this.showBusy();
   }
 
   answered() {
     const told = this.told;
+    this.view.kernel.answers();
     if (!this.wish) return;
     if (told.n !== this.asked) {
       // Another view of the same player asked. Of several wishes that are under way at once a notebook sends the
@@ -180,6 +188,7 @@ class Branch {
     this.hold();
     if (this.button) this.button.setAttribute("aria-expanded", String(this.state !== "closed"));
     this.box.hidden = this.state === "closed";
+    if (!this.wish) this.view.kernel.expect(false);
     this.showBusy();
     if (this.state === "closed") this.box.replaceChildren();
     else if (this.state === "form") this.box.replaceChildren(...this.formNodes());
@@ -210,8 +219,8 @@ class Branch {
   formNodes() {
     const close = this.makeButton("Close", () => this.close());
     if (!this.form) {
-      const told = this.error || "Looking for what can be changed here …";
-      return [html("p", { role: this.error ? "alert" : "status" }, told), close];
+      const looking = html("p", { class: "mcpsim-branch-looking", role: "status", hidden: this.view.kernel.gone }, "Looking for what can be changed here …");
+      return [this.view.kernel.line, this.error ? html("p", { role: "alert" }, this.error) : looking, close];
     }
     const { step, choices, next } = this.form;
     if (!choices.some((one) => one.id === this.chosen && !one.why)) this.chosen = (choices.find((one) => !one.why) || {}).id;
@@ -240,7 +249,7 @@ class Branch {
       event.preventDefault();
       this.submit(form);
     });
-    return [form];
+    return [this.view.kernel.line, form];
   }
 
   choice(one, name) {

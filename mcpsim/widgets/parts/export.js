@@ -46,11 +46,12 @@ class Export {
 
   ask(name) {
     this.count += 1;
+    if (this.view.kernel.gone) return this.view.say(KERNEL_GONE);
     this.wanted = `${Math.random().toString(36).slice(2)}-${this.count}`;
     const { last } = this.view;
     this.view.say(last < EXPORT_MANY ? "Writing the file …" : `Writing the file: about ${last.toLocaleString("en")} steps, this takes a while …`);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.view.say("The kernel does not answer. Is it busy, or gone?"), EXPORT_PATIENCE_MS + 10 * last);
+    this.timer = setTimeout(() => this.view.say(KERNEL_SILENT), EXPORT_PATIENCE_MS + 10 * last);
     this.view.model.send({ export: name, n: this.wanted });
   }
 

@@ -23,6 +23,7 @@
 //   built()       after the view was built, also for other data
 //   moved(step, cursor)  after each move
 //   piecesCame()  after more of a long recording has come: see pieces.js
+//   kernelTold()  where there is something else to say of the kernel: see kernel.js
 //   remove()      when the view goes
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
@@ -68,6 +69,8 @@ class View {
     this.behind = "";
     this.root = html("div", { class: "mcpsim-ui mcpsim-player", role: "region", tabindex: "-1" });
     el.replaceChildren(this.root);
+    this.kernel = new Kernel(model, () => this.each("kernelTold"));
+    this.undo.push(() => this.kernel.remove());
     this.diagram = new Diagram(this);
     this.table = new Table(this);
     this.features = FEATURES.map((Feature) => new Feature(this));
