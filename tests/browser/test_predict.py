@@ -149,3 +149,25 @@ def test_a_step_that_is_no_message_is_passed(play) -> None:
     expect(panel(page).get_by_role("button", name="Show it")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".mcpsim-where")).to_contain_text(f"Step {passed} of")
+
+
+def test_a_digit_too_many_is_not_the_number_of_a_step(play) -> None:
+    recording = bench("one-question").play(era="legacy").recording
+    data = player_data(recording)
+    passed = next(n for n in range(2, len(data["steps"])) if str(n) not in data["predictions"]["asked"])
+    page = play(recording, cursor=passed - 1)
+    page.keyboard.press("q")
+    page.keyboard.press("1")
+    expect(page.get_by_text("A digit chooses while you predict")).to_be_visible()
+    expect(page.get_by_label("Go to step", exact=True)).to_have_value(str(passed - 1))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".mcpsim-where")).to_contain_text(f"Step {passed} of")
+    # Nor is it at the end, where nothing is asked any more.
+    page.keyboard.press("End")
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".mcpsim-where")).to_contain_text(f"Step {len(data['steps']) - 1} of")
+    page.keyboard.press("g")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mcpsim-where")).to_contain_text("Step 2 of")

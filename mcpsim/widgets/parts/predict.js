@@ -67,7 +67,11 @@ class Predict {
     }
     if (!this.on || event.altKey || !/^[0-9]$/.test(event.key)) return false;
     const choices = this.choices();
-    if (!choices) return false;
+    if (!choices) {
+      // Whoever answers fast presses one digit too many: it must not become the number of a step.
+      this.view.say("A digit chooses while you predict, and here is nothing to choose. ", html("kbd", {}, "g"), " goes to a step by its number.");
+      return true;
+    }
     const choice = Number(event.key) - 1;
     if (choice < 0 || choice >= choices.length) return true;
     this.choose(choice);
