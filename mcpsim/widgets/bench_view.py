@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.audit.rule import MUST, NOTE, SHOULD
 from mcpsim.errors import MalformedMessage
@@ -172,9 +172,17 @@ def _outcome(run: Run) -> str:
         return error_text(run.error)
     if run.value is None:
         return "finished"
-    text = compact_text(run.value)
+    text = _listed(run.value) or compact_text(run.value)
     # Whatever is no JSON: its text may hold an address.
     return one_line(text, MAX_OUTCOME) if not text.startswith("(a value of type") else "finished"
+
+
+def _listed(value: object) -> str:
+    """What a list of texts and numbers holds, without the marks around them; "" for anything else."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    if not all(isinstance(one, str | int | float) for one in items):
+        return ""
+    return "; ".join(compact_text(one).removeprefix('"').removesuffix('"') for one in items)
 
 
 def error_text(error: BaseException) -> str:

@@ -75,7 +75,7 @@ def nothing_of(recording: Recording, conversation: Conversation, passing: Passin
         elif party in servers:
             words = _NO_SESSION if LEGACY in servers[party] else _STATELESS
         elif party in clients:
-            words = "Nothing yet."
+            words = "Nothing."
         else:
             words = "Nothing of the protocol: it takes no part in it."
         found[lane_name(party)] = words

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mcpsim.course import STORIES
+from mcpsim.course import MISBEHAVING, STORIES
 
 ROUNDED = "▸ 2 rounds, 6 steps"
 
@@ -410,3 +410,54 @@ def test_the_table_of_a_long_run_tells_what_goes_on_near_the_step_at_hand(play, 
     begins = [int(text) for text in going.locator("tbody tr td:nth-child(3)").all_inner_texts()]
     # What is under way at that step, from wherever it began, and what began not far from it.
     assert sum(1_300 <= each <= 1_700 for each in begins) >= 50
+
+
+@pytest.fixture
+def narrow(page: Page) -> None:
+    """As wide as an output of JupyterLab on a screen of 1400 pixels."""
+    page.set_viewport_size({"width": 980, "height": 760})
+
+
+SIDEWAYS = "element => [element.scrollLeft, element.scrollWidth - element.clientWidth]"
+#: Whether all of an element can be seen in the label of its row.
+WHOLE = """element => {
+  const [own, label] = [element, element.closest(".mcpsim-text")].map((each) => each.getBoundingClientRect());
+  return own.width > 20 && own.right <= label.right + 1 && own.left >= label.left - 1;
+}"""
+
+
+def test_three_lanes_have_room_beside_the_panes(play, narrow: None) -> None:
+    page = play(MISBEHAVING["server-asks-too-early"].play().recording, cursor=1)
+    diagram = page.get_by_role("group", name="Sequence diagram", exact=True)
+    assert diagram.evaluate(SIDEWAYS) == [0, 0]
+    # The flag stays, and its words are for whoever hears them.
+    row = messages(page).nth(2)
+    flag = row.locator(".mcpsim-pin")
+    assert flag.evaluate(WHOLE)
+    expect(flag).to_have_attribute("title", re.compile("advice"))
+    expect(row).to_have_accessible_name(re.compile("against advice"))
+
+
+def test_the_numbers_stay_where_the_diagram_is_scrolled_sideways(play, page: Page) -> None:
+    page.set_viewport_size({"width": 420, "height": 760})
+    play(STORIES["any-replica-will-do"].play().recording, cursor=1)
+    diagram = page.get_by_role("group", name="Sequence diagram", exact=True)
+    diagram.evaluate("element => (element.scrollLeft = 60)")
+    number = messages(page).first.locator(".mcpsim-number")
+    expect(page.locator(".mcpsim-canvas")).to_have_attribute("style", re.compile("--scrolled: 60px"))
+    left = "element => element.getBoundingClientRect().left"
+    assert number.evaluate(left) >= diagram.evaluate(left)
+
+
+def test_a_finding_has_its_words_where_they_have_room(play) -> None:
+    page = play(MISBEHAVING["server-asks-too-early"].play().recording, cursor=1)
+    flag = messages(page).nth(2).locator(".mcpsim-pin")
+    assert flag.evaluate(WHOLE)
+
+
+def test_the_table_has_room_beside_the_panes(play, narrow: None) -> None:
+    page = play(MISBEHAVING["server-asks-too-early"].play().recording, cursor=2)
+    page.keyboard.press("t")
+    table = page.get_by_role("group", name="All messages as a table")
+    expect(table).to_be_visible()
+    assert table.evaluate(SIDEWAYS) == [0, 0]

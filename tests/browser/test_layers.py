@@ -75,3 +75,12 @@ def test_by_key(show: Open) -> None:
     shown.press("Tab")
     expect(shown.page.get_by_role("group", name="1. Intent")).to_be_focused()
     assert shown.leave() == 0
+
+
+def test_links_to_two_places_of_one_page_have_two_names(show: Open) -> None:
+    shown = show(two_calls())
+    shown.page.get_by_role("combobox", name="Era").select_option("legacy")
+    shown.settle()
+    names = shown.page.locator(".mcpsim-acting-notes a").all_text_contents()
+    assert len(names) == len(set(names)) == 3
+    assert "basic/transports#stdio (2025-11-25)" in names

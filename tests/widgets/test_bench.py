@@ -60,7 +60,7 @@ def test_a_run_as_a_row() -> None:
     assert (row.messages, row.cache_hits, row.must, row.should, row.notes) == (4, 1, 0, 0, 0)
     assert row.size == sum(len(frame.data) for frame in run.recording.frames)
     assert row.took_us == 35_100_000
-    assert row.outcome == '["4 a pack", "4 a pack", "4 a pack"]'
+    assert row.outcome == "4 a pack; 4 a pack; 4 a pack"
     assert not row.failed
 
 
@@ -87,7 +87,16 @@ def test_a_run_that_ends_with_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "finished"), (object(), "finished"), ("é\n", '"é\\n"'), (["x" * 900], None)]
+    ("value", "text"),
+    [
+        (None, "finished"),
+        (object(), "finished"),
+        ("é\n", '"é\\n"'),
+        (["x" * 900], None),
+        ([1, "a\nb", True], "1; a\\nb; true"),
+        ([], "[]"),
+        ([["a"]], '[["a"]]'),
+    ],
 )
 def test_what_a_story_returned_in_few_words(value: object, text: str | None) -> None:
     run = replace(bench("first-call").play(), value=value)

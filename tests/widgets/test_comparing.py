@@ -172,7 +172,7 @@ def test_a_state_that_no_server_gave(made):
 
 def test_what_nothing_means(made):
     assert player_data(made.modern_progress())["nothing"] == {
-        "client": "Nothing yet.",
+        "client": "Nothing.",
         "server": "Nothing. Each request brings along all that the server needs to answer it.",
     }
     assert player_data(made.legacy_handshake())["nothing"]["server"] == "Nothing: no session is open."

@@ -7,6 +7,8 @@ const RAIL_MARGIN = 44;
 // So wide is what is written between two lanes at most: with what it has to tell, and with its name and id alone.
 const LABEL_MOST = 420;
 const LABEL_LEAST = 200;
+// So much of what the gaps between lanes need at least will do where that is all the room.
+const GAP_TIGHT = 0.84;
 const ROW_HEIGHT = 40;
 
 // About as wide as the name of a lane is drawn.
@@ -135,12 +137,16 @@ class Diagram {
     if (parties.length === 2) return [Math.max(room, 40)];
     if (room >= high) return most.map((gap) => gap + (room - high) / most.length);
     const part = high > low ? clamp((room - low) / (high - low), 0, 1) : 0;
+    // Better a little closer than a picture that scrolls sideways.
+    if (room < low && room >= low * GAP_TIGHT) return least.map((gap) => (gap * room) / low);
     return least.map((gap, i) => gap + (most[i] - gap) * part);
   }
 
   // Which lanes are not in view: how many, and on which side.
   showBeyond() {
     const [start, end] = [this.element.scrollLeft, this.element.scrollLeft + this.element.clientWidth];
+    // The numbers of the steps stay in view.
+    this.canvas.style.setProperty("--scrolled", `${start}px`);
     const all = [...this.lanes.values()];
     const [before, after] = [all.filter((x) => x < start).length, all.filter((x) => x > end - 10).length];
     this.beyond[0].textContent = before ? `← ${before} more` : "";
@@ -396,6 +402,15 @@ class Diagram {
     const space = 12;
     if (ends) {
       const to = this.lanes.get(step.to);
+      // A flag says enough: what it stands for is in its title, and beside the diagram.
+      const flag = label.querySelector(".mcpsim-pin");
+      const needs = 56 + this.labelFor(step, ends).length * 7.6 + label.querySelectorAll(".mcpsim-tag").length * 90;
+      const across = Math.abs(to - from) - 2 * space;
+      label.classList.toggle("mcpsim-tight", Boolean(flag) && needs > across);
+      if (flag && needs + (step.gist ? 26 : 0) + flag.textContent.length * 6.5 > across) {
+        flag.classList.add("mcpsim-pin-bare");
+        flag.title = flag.textContent;
+      }
       // What stands for more than itself says so, beyond the other lane if need be.
       const wide = this.view.each("widens", step).some(Boolean);
       const room = ends.side < 0 ? from - AXIS_WIDTH + space : this.inner - from;

@@ -69,11 +69,12 @@ function prose(text) {
   return text.split("`").map((part, i) => (i % 2 ? html("code", {}, part) : document.createTextNode(part)));
 }
 
-// A link to the specification: the page's name, and for a rule also the revision and the path to the page.
-function specLink(url, { full }) {
+// A link to the specification: the page's name, and for a rule also the revision and the path to the page. Where
+// links lead to several places of one page, the place as well.
+function specLink(url, { full, anchor = false }) {
   const place = url.replace(/^https:\/\/[^/]+\/specification\//, "");
   const [revision, ...path] = place.replace(/#.*$/, "").split("/");
-  const text = full ? `${path.join("/")} (${revision})` : path.filter((part) => part !== "index").pop();
+  const text = full ? `${path.join("/")}${anchor ? url.replace(/^[^#]*/, "") : ""} (${revision})` : path.filter((part) => part !== "index").pop();
   return html("a", { href: url, target: "_blank", rel: "noopener noreferrer", title: place }, text);
 }
 
@@ -83,4 +84,10 @@ function clamp(value, low, high) {
 
 function calm() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// Whether others of these links lead to the same page.
+function sharesPage(url, urls) {
+  const page = (each) => each.replace(/#.*$/, "");
+  return urls.filter((each) => page(each) === page(url)).length > 1;
 }

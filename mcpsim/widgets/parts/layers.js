@@ -38,7 +38,7 @@ class LayersView extends ActingView {
     this.alone.replaceChildren(html("bdi", {}, shown.calls.length ? shown.calls[0][1] : "none"));
     this.say(shown.status);
     this.ways.replaceChildren(...shown.ways.map((way) => this.way(way)));
-    this.links.replaceChildren(...shown.urls.flatMap((url) => [specLink(url, { full: true }), " "]));
+    this.links.replaceChildren(...shown.urls.flatMap((url) => [specLink(url, { full: true, anchor: sharesPage(url, shown.urls) }), " "]));
   }
 
   way({ head, sign, layers }) {

@@ -43,7 +43,7 @@ function findingsOf(data, step) {
 function pin(level) {
   const box = svg("svg", { viewBox: "0 0 16 16", class: "mcpsim-mark", "aria-hidden": "true" });
   box.append(svg("path", { d: "M3 15 V1.5 H13 L10 5 L13 8.5 H3", class: level === "MUST" ? "full" : "line" }));
-  return html("span", { class: `mcpsim-pin mcpsim-pin-${level}` }, box, LEVELS[level] || level);
+  return html("span", { class: `mcpsim-pin mcpsim-pin-${level}` }, box, html("span", { class: "mcpsim-pin-text" }, LEVELS[level] || level));
 }
 
 function finding(one) {
