@@ -111,6 +111,10 @@ async def future_with_a_response(client: Any) -> Any:
     return await future_by_raw_bytes(client)
 
 
+async def future_without_the_prefix(client: Any) -> Any:
+    return await client.request("tools/list", meta={"protocolVersion": FUTURE})
+
+
 async def future_by_discovery(client: Any) -> Any:
     found = await client.discover()
     return found.supported_versions
@@ -125,6 +129,12 @@ FUTURES: Final = [
         future_with_todays_version,
         f"declare '{NOW}'; none declares '{FUTURE}'",
         "Every request declares",
+    ),
+    (
+        "future",
+        future_without_the_prefix,
+        "under the key 'protocolVersion'",
+        "prefix `io.modelcontextprotocol/`",
     ),
     ("future", future_by_discovery, f"none declares '{FUTURE}'", "meta={…}"),
     ("future", future_with_a_broken_line, "something that is no message", "MUST follow JSON-RPC"),
@@ -231,6 +241,20 @@ async def retry_next_without_default(client: Any, spoken: list[str]) -> Any:
     return version
 
 
+def retry_without_async(client: Any, spoken: list[str]) -> Any:
+    return spoken[0] if client else None
+
+
+async def retry_legacy_as_well(client: Any, spoken: list[str]) -> Any:
+    listed = await attempt(client, spoken[0])
+    version = next((one for one in (*spoken, "2025-11-25") if one in listed), None)
+    if "2025-11-25" in listed:
+        version = "2025-11-25"
+    if version is not None:
+        await attempt(client, version)
+    return version
+
+
 async def retry_for_ever(client: Any, spoken: list[str]) -> Any:
     while await attempt(client, spoken[0]):
         pass
@@ -243,10 +267,22 @@ RETRIES: Final = [
     (
         "retry",
         retry_first_of_the_list_not_caught,
-        "which this client does not speak. `retry_first_of_the_list_not_caught` raised ProtocolError: -32022",
+        "should answer. `retry_first_of_the_list_not_caught` raised ProtocolError: -32022",
         "a version that both support",
     ),
     ("retry", retry_by_heart, f"'{NOW}', which this client does not speak", "in both lists"),
+    (
+        "retry",
+        retry_without_async,
+        "`retry_without_async` is a `def` and no `async def`",
+        "Begin it with `async def`",
+    ),
+    (
+        "retry",
+        retry_legacy_as_well,
+        f"declare, in this order: '{FUTURE}', '2025-11-25'. The server lists '2025-11-25' for sessions",
+        "in both lists",
+    ),
     ("retry", retry_all_in_turn, "declares '2026-12-01' all the same", "Read the list"),
     ("retry", retry_without_asking_again, "no request got a result", "Ask again"),
     ("retry", retry_discovers_first, f"The first request declares '{NOW}'", "`spoken[0]`"),
@@ -485,7 +521,7 @@ def serve_step_by_step(entry: Any, principal: str, now_ms: int) -> bool:
     ttl_ms = max(0, entry.result.get("ttlMs") or 0)
     if now_ms - entry.received_ms >= ttl_ms:
         return False
-    if entry.result["cacheScope"] == "public":
+    if entry.result.get("cacheScope") == "public":
         return True
     return entry.principal == principal
 
@@ -526,6 +562,20 @@ def serve_reads_the_scope_first(entry: Any, principal: str, now_ms: int) -> bool
             return False
 
 
+def serve_if_not_private(entry: Any, principal: str) -> bool:
+    """Takes what says nothing for public."""
+    return entry.result.get("cacheScope") != "private" or entry.principal == principal
+
+
+def serve_if_public_or_unsaid(entry: Any, principal: str) -> bool:
+    return entry.result.get("cacheScope", "public") == "public" or entry.principal == principal
+
+
+def serve_if_known(entry: Any, principal: str) -> bool:
+    scope = entry.result.get("cacheScope")
+    return scope in ("public", "tenant") or (scope == "private" and entry.principal == principal)
+
+
 def serve_once(entry: Any, principal: str, now_ms: int, seen: list[Any] = []) -> bool:  # noqa: B006
     """Right at first, and then never again: what a host would not stand for long."""
     seen.append(entry)
@@ -537,7 +587,10 @@ CACHES: Final = [
     ("cache", serve_reads_the_scope_first),
     (
         "cache",
-        serve(is_fresh, lambda entry, who: who == entry.principal or "pub" in entry.result["cacheScope"]),
+        serve(
+            is_fresh,
+            lambda entry, who: who == entry.principal or "pub" in entry.result.get("cacheScope", ""),
+        ),
     ),
     (
         "cache",
@@ -565,11 +618,14 @@ CACHES: Final = [
     ),
     (
         "cache",
-        serve(is_fresh, lambda entry, who: entry.result["cacheScope"] == "public"),
+        serve(is_fresh, lambda entry, who: entry.result.get("cacheScope") == "public"),
         "fresh, private, for the same caller",
         "Two questions",
     ),
     ("cache", serve(lambda entry, now: True, fits), "long stale", "fresh while"),
+    ("cache", serve(is_fresh, serve_if_not_private), "and has no `cacheScope`", "is our reading"),
+    ("cache", serve(is_fresh, serve_if_public_or_unsaid), "and has no `cacheScope`", "is our reading"),
+    ("cache", serve(is_fresh, serve_if_known), "its `cacheScope` is none that there is", "is our reading"),
     (
         "cache",
         serve(lambda entry, now: now - entry.received_ms < abs(entry.result.get("ttlMs", 0)), fits),

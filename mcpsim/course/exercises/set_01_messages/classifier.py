@@ -57,7 +57,10 @@ of about fifty kinds, made from several seeds.
 The function `mcpsim.read_message` does all of this already. You learn more if you write it with Python's
 `json` alone, which reads more than JSON: NaN, a field that stands twice, other encodings than UTF-8. For
 all of these the answer is `"-32700"`. For the field that stands twice this is our reading, because no page
-says it.""",
+says it.
+
+An error whose `id` is null is an `"error"`, and one without an `id` is, too: our reading again. JSON-RPC
+writes null where the request could not be read; the schema of MCP leaves the id out, and has no null.""",
     answer="classify",
     starter="""\
 import json

@@ -39,7 +39,10 @@ def grade(answer: object, learner: Learner) -> Passed:
 def _look(letter: str) -> str:
     if TWELVE[letter].meant is None:
         return "Look at the fields of the outermost object, one by one."
-    return f'`mcpsim.read_message(ex.twelve["{letter}"])` says what is wrong.'
+    return (
+        "What is wrong with it is the last line of what this raises, in a cell of your own: "
+        f'`import mcpsim; mcpsim.read_message(ex.twelve["{letter}"])`.'
+    )
 
 
 TASK: Final = Task(
@@ -55,8 +58,10 @@ Say what each one is, with one of six words:
 - `"-32700"`: none of them, because it is not JSON in UTF-8;
 - `"-32600"`: none of them, although it is JSON.
 
-The two codes say what is wrong. Whether an error is sent back is another question: what should have been a
-notification or a response is never answered.""",
+The two codes say what is wrong. Whether an error is sent back is another question. MCP's pages say that a
+notification MUST NOT be answered, and nothing of what only should have been one. Our server does not answer
+what has no `id`: that is our reading. JSON-RPC 2.0 reads it otherwise: its own example answers
+`{"jsonrpc": "2.0", "method": 1, "params": "bar"}` with -32600 and the id null.""",
     answer="answers",
     starter=open_answers("answers", TWELVE, in_line=2),
     hints=(
@@ -64,7 +69,9 @@ notification or a response is never answered.""",
         "outermost object only.",
         "Then look at the values. Which values may an id have? May `result` and `error` stand together?",
         "Five of the twelve are no messages. Two of those are not JSON in UTF-8; look at the punctuation "
-        "and at the bytes. `mcpsim.read_message` reads one message, or says what is wrong with it.",
+        "and at the bytes. "
+        '`import mcpsim; mcpsim.read_message(ex.twelve["A"])` reads one message, or raises an error whose '
+        "last line says what is wrong with it.",
     ),
     solution=(
         """\

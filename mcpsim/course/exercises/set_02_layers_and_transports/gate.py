@@ -16,6 +16,7 @@ from mcpsim.course.exercises.set_02_layers_and_transports.rules import (
     DECODED,
     ENCODING,
     HTTP,
+    MALFORMED,
     STANDARD_HEADERS,
     VALIDATION,
     VERSION_HEADER,
@@ -133,13 +134,14 @@ def cases(seed: int) -> Iterator[Case]:
         False,
         ENCODING,
     )
-    yield Case(
-        "what is marked as Base64 is none",
-        _right(call, {NAME_HEADER: "=?base64?***?="}),
-        call,
-        False,
-        VALIDATION,
-    )
+    for what, content in _MALFORMED.items():
+        yield Case(
+            f"what is marked as Base64 {what}",
+            _right(call, {NAME_HEADER: f"=?base64?{content}?="}),
+            call,
+            False,
+            MALFORMED,
+        )
     lookalike = _named(rng, "tools/call", "=?base64?ZmluZA==?=")
     yield Case(
         "the name looks like an encoded one, and is sent as it is. Decoded it is another name",
@@ -164,6 +166,15 @@ def cases(seed: int) -> Iterator[Case]:
         True,
         STANDARD_HEADERS,
     )
+
+
+# What no reader of Base64, or of UTF-8, makes a name of.
+_MALFORMED: Final = {
+    "is none": "***",
+    "is cut off": "abc",
+    "holds bytes that are not UTF-8": "/w==",
+    "has nothing in it": "",
+}
 
 
 def _request(rng: Random, method: str, *, version: str = LATEST_MODERN, **params: Any) -> Request:

@@ -76,7 +76,11 @@ def grade(answer: object, learner: Learner) -> Passed:
         SPECIMENS,
         WORDS,
         name="lines",
-        look="Read the bytes from the first to the last. Would `mcpsim.read_message` take them?",
+        look=lambda letter: (
+            "Read the bytes from the first to the last. In a cell of your own, "
+            f'`import mcpsim; mcpsim.read_message(ex.lines["{letter}"].rstrip())` reads them as a message, '
+            "or raises an error whose last line says why not."
+        ),
         passed="All ten are right: four of the lines may stand there.",
     )
 

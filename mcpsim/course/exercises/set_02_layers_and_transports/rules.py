@@ -65,6 +65,11 @@ VALIDATION: Final = Rule(
     "with 400 and the error -32020.",
     f"{HTTP}#server-validation",
 )
+MALFORMED: Final = Rule(
+    "The error -32020, with 400, is also for required headers that are malformed. That a name which cannot "
+    "be decoded is one of those is our reading. In any case it does not match the body.",
+    f"{HTTP}#server-validation",
+)
 DECODED: Final = Rule(
     "Servers MUST decode an encoded `Mcp-Name` before they compare it to the body.",
     f"{HTTP}#server-validation",

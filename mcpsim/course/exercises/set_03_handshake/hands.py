@@ -118,7 +118,7 @@ def _judge(case: Case, recording: Recording) -> None:
                 "Look at the version in the result before you go on. A refusal comes as a `ProtocolError`.",
             )
         return
-    _require_ready(about, later, recording)
+    _require_ready(case, about, later, recording)
     _require_audited(about, recording)
 
 
@@ -145,9 +145,9 @@ def _require_hello(case: Case, hello: Request) -> None:
         )
 
 
-def _require_ready(about: str, later: list[str], recording: Recording) -> None:
+def _require_ready(case: Case, about: str, later: list[str], recording: Recording) -> None:
     if not later:
-        raise NotYet(f"{about}: after `initialize` the client sends nothing more.", READY, _READY_LOOK)
+        raise _left(case, about)
     if INITIALIZE in later:
         raise NotYet(
             f"{about}: `{INITIALIZE}` is sent again.",
@@ -171,6 +171,19 @@ def _require_ready(about: str, later: list[str], recording: Recording) -> None:
     if not any(one.result is not None for one in listed):
         said = _said(listed)
         raise NotYet(f"{about}: {said}.", READY, f"At the end, ask for `{LIST}`.")
+
+
+def _left(case: Case, about: str) -> NotYet:
+    seen = f"{about}: after `initialize` the client sends nothing more."
+    if case.agreed == case.spoken[0]:
+        return NotYet(seen, READY, _READY_LOOK)
+    return NotYet(
+        f"{seen} It proposed {show(case.spoken[0])}, and the server answered with {show(case.agreed)}, which "
+        f"is in {show(list(case.spoken))}: the client speaks it, too.",
+        ANOTHER_VERSION,
+        "With what do you compare the version in the answer? With `spoken[0]`, only the proposal would do. "
+        "Ask whether it is `in spoken`.",
+    )
 
 
 def _said(listed: tuple[Exchange, ...]) -> str:
@@ -213,6 +226,9 @@ TASK: Final = Task(
     text=f"""\
 Write the client's side of the handshake, with `client.request` and `client.notify` alone. The connection is
 open, and nothing has been sent.
+
+- `await client.request(method, params)` sends a request and returns the result, a dict;
+- `await client.notify(method)` sends a notification. There is no answer to wait for.
 
 1. Propose the latest version that this client speaks. `spoken` is a list of those, the latest first.
 2. Look at the answer. If the client speaks that version, say that it is ready, ask for `{LIST}`, and return

@@ -34,6 +34,12 @@ PRIVATE: Final = Rule(
     "be shared across contexts: another token needs another cache.",
     "server/utilities/caching#cache-scope-field",
 )
+NO_SCOPE: Final = Rule(
+    "Only of `public` is it said that a cache MAY serve a result to any user. The schema has `public` and "
+    "`private`, and requires one of the two. No page says what none, or another text, means: that nothing "
+    "may be shared then is our reading.",
+    "server/utilities/caching#cache-scope-field",
+)
 PUBLIC: Final = Rule(
     "Anybody's cache MAY store a `public` result and serve it to any user.",
     "server/utilities/caching#cache-scope-field",
@@ -45,7 +51,8 @@ class Entry:
     """A stored result.
 
     Attributes:
-        result: the result as it came, a dict with `ttlMs` and `cacheScope`, unless an older server sent it.
+        result: the result as it came, a dict with `ttlMs` and `cacheScope`, unless an older server or a
+            careless one sent it.
         principal: who asked for it.
         received_ms: when it came, in milliseconds of the client's clock.
     """
@@ -82,6 +89,16 @@ CASES: Final = (
     Case("never fresh: `ttlMs` is negative", -1, "private", True, 0, False, NO_TTL),
     Case("without a `ttlMs`", None, "public", True, 0, False, NO_TTL),
     Case("of a legacy server: it has no `ttlMs` and no `cacheScope`", None, None, True, 0, False, NO_TTL),
+    Case("fresh, for another caller, and has no `cacheScope`", 60_000, None, False, 1_000, False, NO_SCOPE),
+    Case(
+        "fresh, for another caller, and its `cacheScope` is none that there is",
+        60_000,
+        "tenant",
+        False,
+        1_000,
+        False,
+        NO_SCOPE,
+    ),
 )
 
 
@@ -127,8 +144,10 @@ def _questions() -> Iterator[tuple[Case, Entry, str, int]]:
             owner, other = rng.sample(["token-1", "token-2", "token-3", "token-4"], 2)
             received = rng.randrange(10_000, 900_000)
             result: dict[str, Any] = {"tools": []}
+            if case.scope is not None or case.ttl_ms is not None:
+                result["resultType"] = "complete"
             if case.scope is not None:
-                result |= {"resultType": "complete", "cacheScope": case.scope}
+                result["cacheScope"] = case.scope
             if case.ttl_ms is not None:
                 result["ttlMs"] = case.ttl_ms
             yield (
@@ -201,8 +220,10 @@ now, to this caller? Write it.
 - `entry.principal` is who asked for it, `entry.received_ms` when it came;
 - `principal` is who asks now, `now_ms` is the time now, on the same clock.
 
-A legacy server sends neither of the two fields. A careless one sends no `ttlMs`, or a negative one. Method
-and parameters of the request are the same: the host has checked that.""",
+A legacy server sends neither of the two fields. A careless one sends no `ttlMs`, or a negative one; or it
+sends no `cacheScope`, or one that is neither `"public"` nor `"private"`. No page says for whom such a result
+is. Take the safe side: do not serve it to another caller. Method and parameters of the request are the same:
+the host has checked that.""",
     answer="may_serve",
     starter='''\
 def may_serve(entry, principal, now_ms):

@@ -9,7 +9,7 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import texts_of
 from mcpsim.course.exercises.set_04_stateless.worlds import worlds
 from mcpsim.course.exercises.showing import name_of, show
-from mcpsim.course.exercises.traffic import exchanges, require_valid
+from mcpsim.course.exercises.traffic import Exchange, exchanges, require_valid
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.servers import help_desk
 from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, ServerEra
@@ -17,6 +17,7 @@ from mcpsim.errors import UNSUPPORTED_VERSION
 from mcpsim.messages import PROTOCOL_VERSION
 from mcpsim.recording import Recording
 
+PREFIX: Final = PROTOCOL_VERSION[: PROTOCOL_VERSION.index("/") + 1]
 FUTURE: Final = "2027-01-01"
 METHOD: Final = "tools/list"
 
@@ -65,6 +66,7 @@ def _judge(recording: Recording) -> None:
     asked = exchanges(recording)
     ahead = [one for one in asked if one.meta.get(PROTOCOL_VERSION) == FUTURE]
     if not ahead:
+        _require_key(asked)
         declared = sorted({show(one.meta.get(PROTOCOL_VERSION)) for one in asked})
         seen = f"Its requests declare {', '.join(declared)}" if declared else "It sends no request"
         raise NotYet(
@@ -79,6 +81,19 @@ def _judge(recording: Recording) -> None:
             LISTS,
             "Change the version alone, and leave the rest of the request in order.",
         )
+
+
+def _require_key(asked: tuple[Exchange, ...]) -> None:
+    """The version is not under a key that only looks like its own."""
+    for one in asked:
+        bare = next((key for key in one.meta if key != PROTOCOL_VERSION and one.meta[key] == FUTURE), None)
+        if bare is not None:
+            raise NotYet(
+                f"A request has {show(FUTURE)} in its `_meta`, under the key {show(bare)}. No server looks "
+                f"there. Its version is still {show(one.meta.get(PROTOCOL_VERSION))}.",
+                DECLARES,
+                f"The key is `{PROTOCOL_VERSION}`: with the prefix `{PREFIX}`.",
+            )
 
 
 TITLE: Final = "A version from the future"

@@ -86,7 +86,8 @@ def grade(answer: object, learner: Learner) -> Passed:
         WORDS,
         name="strength",
         look="Read the page that the link leads to, and look for the words in capitals.",
-        passed="All six are right. What a peer says of itself is a SHOULD; what an answer needs is a MUST.",
+        passed="All six are right. Who a peer is, is a SHOULD; what the message cannot be read without, is a "
+        "MUST; what asks for an extra is a MAY.",
     )
 
 
@@ -105,7 +106,8 @@ recommended or optional.
     hints=(
         "Without which of these could a server not answer, and a client not read the answer?",
         "Three are a MUST, two are a SHOULD, one is a MAY.",
-        "What a peer says about itself is a SHOULD. What asks for an extra is a MAY.",
+        "Who a peer is, by name and version, is a SHOULD. What it can do is not. What asks for an extra is a "
+        "MAY.",
     ),
     solution=(
         """\

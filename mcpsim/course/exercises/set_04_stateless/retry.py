@@ -15,7 +15,7 @@ from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import exchanges, require_valid
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.servers import help_desk
-from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN
+from mcpsim.eras.revisions import LATEST_LEGACY, LATEST_MODERN, LEGACY_REVISIONS
 from mcpsim.messages import PROTOCOL_VERSION
 from mcpsim.recording import Recording
 
@@ -88,12 +88,13 @@ def grade(answer: object, learner: Learner) -> Passed:
 def _judge(case: Case, recording: Recording) -> None:
     asked = exchanges(recording)
     versions = [one.meta.get(PROTOCOL_VERSION) for one in asked]
+    order = f" Its requests declare, in this order: {', '.join(map(show, versions))}." if asked else ""
     lists = f"The server lists {show(list(case.listed))}"
     if not asked or versions[0] != case.spoken[0]:
         first = f"declares {show(versions[0])}" if asked else "is missing"
         raise NotYet(
             f"The first request {first}. It should declare {show(case.spoken[0])}, the version that this "
-            "client likes best.",
+            f"client likes best.{order}",
             CHOOSES,
             "Begin with `spoken[0]`.",
         )
@@ -101,22 +102,32 @@ def _judge(case: Case, recording: Recording) -> None:
         if version not in case.spoken:
             raise NotYet(
                 f"{lists}, and the client speaks {show(list(case.spoken))}. A later request declares "
-                f"{show(version)}, which this client does not speak.",
+                f"{show(version)}, which this client does not speak.{order}{_legacy(version)}",
                 CHOOSES,
                 "Choose a version that is in both lists. Neither order tells you which that is.",
             )
         if version not in case.listed:
             raise NotYet(
-                f"{lists}. A later request declares {show(version)} all the same.",
+                f"{lists}. A later request declares {show(version)} all the same.{order}",
                 LISTS,
                 "Read the list in the error before you ask again.",
             )
     if case.common and not any(one.result is not None for one in asked):
         raise NotYet(
-            f"{lists}, and the client speaks {show(list(case.spoken))}, but no request got a result.",
+            f"{lists}, and the client speaks {show(list(case.spoken))}, but no request got a result.{order}",
             CHOOSES,
             f"Ask again for `{METHOD}`, with the version that you chose.",
         )
+
+
+def _legacy(version: object) -> str:
+    if version not in LEGACY_REVISIONS:
+        return ""
+    return (
+        f" The server lists {show(version)} for sessions, which `initialize` opens. A request that stands "
+        "alone cannot be in it, and so this server refuses it, although the list has it. No page says what "
+        "it should answer."
+    )
 
 
 TITLE: Final = "Choose a version and ask again"
@@ -128,6 +139,8 @@ TASK: Final = Task(
 Write a story that asks for `{METHOD}` in the version that the client likes best. If the server refuses it,
 choose another version that both speak, and ask again. Return the version that was accepted, or None if
 there is none in common: then do not ask again.
+
+A server of both eras lists legacy versions, too. It speaks them after a handshake alone.
 
 `spoken` holds the versions that the client speaks, the one that it likes best first. `spoken[0]` is
 `{FUTURE}`.""",
