@@ -53,6 +53,22 @@ def test_verdicts_are_kept_and_shown_on_the_next_day(folder: Path) -> None:
     assert "✓✗○" in progress()._repr_html_()
 
 
+def test_a_set_that_is_made_anew_knows_what_passed_before(folder: Path) -> None:
+    ex = exercises.messages()
+    ex.classify.check(RIGHT["answers"])
+    ex.repair.check(None)
+    text = "\n".join(line.strip() for line in repr(ex).splitlines())
+    assert text.endswith("1 of 3 passed\nclassify    passed\nrepair      not yet\nclassifier  not attempted")
+    again = exercises.messages()
+    text = "\n".join(line.strip() for line in repr(again).splitlines())
+    assert "1 of 3 passed\nclassify    passed (before)\nrepair      not yet (before)\n" in text
+    again.classify.check(None)
+    assert "1 of 3 passed" in repr(again)
+    assert "classify    not yet (passed before)" in repr(again)
+    (folder / FILE).unlink()
+    assert "0 of 3 passed" in repr(again)
+
+
 @pytest.mark.parametrize("elsewhere", ["../notebooks", "solutions", ".."])
 def test_the_overview_is_found_from_the_workbooks_other_folders(
     folder: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ words of the rule or of what to look at next.
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 from collections.abc import Callable, Mapping
 from random import Random
@@ -360,6 +361,23 @@ def careless(text: str | None) -> str | None:
     return base64.b64decode(text[9:-2], validate=True).decode() if text and is_marked else text
 
 
+def without_care(text: str | None) -> str | None:
+    """What most write first: right for everything that is well-formed."""
+    if text is None or not (text.startswith("=?base64?") and text.endswith("?=")):
+        return text
+    return base64.b64decode(text[9:-2]).decode()
+
+
+def only_base64(text: str | None) -> str | None:
+    if text is None or not (text.startswith("=?base64?") and text.endswith("?=")):
+        return text
+    try:
+        data = base64.b64decode(text[9:-2])
+    except binascii.Error:
+        return None
+    return data.decode()
+
+
 def raw_or_decoded(headers: Any, body: Any) -> bool:
     return checker(decode=lambda text: text)(headers, body) or checker()(headers, body)
 
@@ -380,7 +398,9 @@ GATE: Final = [
     ("gate", checker(value=folded), "Mcp-Method is written in capitals", "case-sensitive"),
     ("gate", checker(decode=lambda text: text), "the name is encoded", "MUST decode"),
     ("gate", checker(decode=any_case), "the mark of the encoding is in capitals", "UTF-8"),
-    ("gate", checker(decode=careless), "raised Error", "Call it yourself"),
+    ("gate", checker(decode=careless), "raised Error", "ex.gate.check(agrees).arguments` holds all of them"),
+    ("gate", checker(decode=without_care), "raised Error: Incorrect padding", "is our reading"),
+    ("gate", checker(decode=only_base64), "raised UnicodeDecodeError", "is our reading"),
     ("gate", raw_or_decoded, "sent as it is. Decoded it is another name", "looks like that form itself"),
     ("gate", lambda headers, body: -32020, "returned -32020", "Return True or False"),
 ]
@@ -430,3 +450,18 @@ def test_the_data_depends_on_the_seed_and_on_nothing_else() -> None:
         once, again, other = (list(map(repr, made(seed))) for seed in (1, 1, 2))
         assert once == again
         assert once != other
+
+
+def test_what_was_given_when_an_answer_raised_can_be_given_again() -> None:
+    def empties(pieces: list[bytes]) -> Any:
+        pieces.clear()
+        raise ValueError("no more")
+
+    verdict = exercises.layers().reader.check(empties)
+    assert "`ex.reader.check(messages_in).arguments` holds all of them" in verdict.look
+    assert verdict.arguments is not None
+    (pieces,) = verdict.arguments
+    assert b"".join(pieces).endswith(b"\n")
+    with pytest.raises(ValueError, match="no more"):
+        empties(*verdict.arguments)
+    assert exercises.layers().reader.check(lambda pieces: []).arguments is None

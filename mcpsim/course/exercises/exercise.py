@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from mcpsim.course.exercises.card import Card, Part
 from mcpsim.course.exercises.grading import Grade, grade
-from mcpsim.course.exercises.kept import keep
+from mcpsim.course.exercises.kept import keep, kept_here
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.showing import describe_error
@@ -129,7 +129,12 @@ class Exercise:
             )
             return Verdict(title, Outcome.NOT_ATTEMPTED, look=look)
         except NotYet as found:
-            return Verdict(title, Outcome.NOT_YET, found.seen, found.rule, found.look, found.recording)
+            look = found.look
+            if found.arguments is not None:
+                look += f" `ex.{self._task.name}.check({self._task.answer}).arguments` holds all of them."
+            return Verdict(
+                title, Outcome.NOT_YET, found.seen, found.rule, look, found.recording, found.arguments
+            )
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -218,9 +223,17 @@ class ExerciseSet:
             exercise.reset()
 
     def card(self) -> Card:
-        """How far the learner is."""
-        done = sum(exercise.outcome is Outcome.PASSED for exercise in self.exercises)
-        rows = [(exercise.task.name, str(exercise.outcome)) for exercise in self.exercises]
+        """How far the learner is: what the checks said, and what is kept of earlier."""
+        kept = kept_here(self.notebook.lesson)
+        before = {one.task.name: kept.outcome(self.notebook.lesson, one.task.name) for one in self.exercises}
+        # What passed once has passed, also after a restart of the kernel.
+        done = sum(
+            Outcome.PASSED in (exercise.outcome, before[exercise.task.name]) for exercise in self.exercises
+        )
+        rows = [
+            (exercise.task.name, _in_words(exercise.outcome, before[exercise.task.name]))
+            for exercise in self.exercises
+        ]
         wide = max(len(name) for name, _ in rows)
         block = "\n".join(f"{name:<{wide}}  {outcome}" for name, outcome in rows)
         tone = "good" if done == len(rows) else "plain"
@@ -231,3 +244,12 @@ class ExerciseSet:
 
     def _repr_html_(self) -> str:
         return self.card()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def _in_words(now: Outcome, before: Outcome) -> str:
+    """What the last check said, and what is kept of earlier where that is more."""
+    if now is Outcome.NOT_ATTEMPTED and before is not Outcome.NOT_ATTEMPTED:
+        return f"{before} (before)"
+    if now is Outcome.NOT_YET and before is Outcome.PASSED:
+        return f"{now} (passed before)"
+    return str(now)

@@ -62,6 +62,15 @@ def keep(lesson: str, exercise: str, outcome: Outcome) -> None:
         _write(folder, {**kept.verdicts, lesson: of_lesson})
 
 
+def kept_here(lesson: str) -> Kept:
+    """What is kept where this learner works; nothing where nothing is, or where it cannot be used."""
+    if is_on() and _in_kernel():
+        folder = Path.cwd()
+        if is_exercises(folder, lesson):
+            return read(folder)
+    return Kept()
+
+
 def read(folder: Path) -> Kept:
     """What is kept in a folder; nothing where there is no file."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, Final, cast
 
 import anyio
@@ -29,6 +30,8 @@ _PLAY_IT: Final = "Play the story yourself with `simulate` and look at the messa
 _CATCH_IT: Final = (
     "The server's error comes as an exception. Catch it where you ask: `except ProtocolError as error`."
 )
+_PLAIN: Final = "{name} is a `def` and no `async def`: it can wait for no answer."
+_ASYNC: Final = "Begin it with `async def`, and write `await` before each call of the client's methods."
 _CALL_IT: Final = "Call it yourself with these arguments, in a cell of your own."
 
 
@@ -76,6 +79,8 @@ class Learner:
         require_function(function)
         where = f" on {on}" if on else ""
         call = _Call(function, arguments)
+        # The function may empty a list or a dict that it is given.
+        given = tuple(map(_kept, arguments))
         # On a loop, because its watchdog ends what never gives control back.
         loop = VirtualTimeLoop(step_limit_s=self._step_limit_s())
         try:
@@ -86,7 +91,10 @@ class Learner:
         finally:
             loop.close()
         if call.error is not None:
-            raise _raised(function, call.error, where, _CALL_IT, rule=rule)
+            found = _raised(function, call.error, where, _CALL_IT, rule=rule)
+            if found.look == _CALL_IT and arguments:
+                found.arguments = given
+            raise found
         if inspect.iscoroutine(call.value):
             call.value.close()
             raise NotYet(
@@ -130,8 +138,9 @@ class Learner:
                 f"This is not a story: it is {_kind(story)}.", look="Pass the async function itself."
             )
         own = story if written is None else written
+        plain = _Plain()
         simulation = Simulation(
-            _bounded(story, arguments),
+            _bounded(story, arguments, plain),
             server=server,
             client=client,
             transport=transport,
@@ -159,6 +168,7 @@ class Learner:
         if run.error is None and is_placeholder(run.value):
             raise NotAttempted
         error = None if run.error is None else _raised(own, run.error, "", _PLAY_IT, run.recording)
+        is_plain = written is None and plain.is_so and inspect.isfunction(story)
         try:
             judge(run.recording)
         except NotYet as found:
@@ -166,7 +176,11 @@ class Learner:
             if not isinstance(run.error, ProtocolError):
                 # An error of the server is what came of the messages. Any other one comes first.
                 said.reverse()
-            raise NotYet(" ".join(said), found.rule, found.look, run.recording) from None
+            if is_plain:
+                said, look = [_PLAIN.format(name=name_of(own)), *said], _ASYNC
+            else:
+                look = found.look
+            raise NotYet(" ".join(said), found.rule, look, run.recording) from None
         if error is not None:
             raise error
         return run
@@ -217,17 +231,29 @@ class _Call:
             self.is_done = True
 
 
+def _kept(argument: Any) -> Any:
+    return copy(argument) if type(argument) in (list, dict) else argument
+
+
+class _Plain:
+    """Whether a story is a function that is not async: it came to its end without a wait."""
+
+    is_so = False
+
+
 class _StoryTooLong(Exception):
     """The story was still waiting at the end of the time that it has."""
 
 
-def _bounded(story: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+def _bounded(story: Callable[..., Any], arguments: tuple[Any, ...], plain: _Plain) -> Callable[..., Any]:
     """The story with its further arguments, and with an end."""
 
     async def bounded(*clients: Client) -> Any:
         with anyio.move_on_after(MAX_VIRTUAL_S):
+            plain.is_so = not inspect.iscoroutinefunction(story)
             value = story(*clients, *arguments)
-            return await value if inspect.isawaitable(value) else value
+            plain.is_so = not inspect.isawaitable(value)
+            return value if plain.is_so else await value
         raise _StoryTooLong
 
     return bounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from mcpsim.course.exercises.card import Card, Part, Tone
 from mcpsim.eras.pages import MODERN, spec_url
@@ -51,6 +51,7 @@ class Verdict:
         rule: the rule at work, or None.
         look: what to look at next, or "".
         recording: what crossed the wire, where the check played something: show it in a cell of its own.
+        arguments: what the answer was called with when it raised; None where it did not.
     """
 
     title: str
@@ -59,6 +60,7 @@ class Verdict:
     rule: Rule | None = None
     look: str = ""
     recording: Recording | None = None
+    arguments: tuple[Any, ...] | None = None
 
     @property
     def passed(self) -> bool:
@@ -94,13 +96,19 @@ class NotYet(Exception):
     """Raised by a grader that found something to say. Arguments as the attributes of `Verdict`."""
 
     def __init__(
-        self, seen: str, rule: Rule | None = None, look: str = "", recording: Recording | None = None
+        self,
+        seen: str,
+        rule: Rule | None = None,
+        look: str = "",
+        recording: Recording | None = None,
+        arguments: tuple[Any, ...] | None = None,
     ) -> None:
         super().__init__(seen)
         self.seen = seen
         self.rule = rule
         self.look = look
         self.recording = recording
+        self.arguments = arguments
 
 
 class NotAttempted(Exception):
