@@ -38,6 +38,8 @@ class Player(Branching, Picture):
         recording: what to play: a recording, or a run. Only a run can be played again with a change.
         cursor: the step to begin at, from 1; 0 is before the first step.
         speed: how fast it plays; 1.0 is one step in 1.6 seconds.
+        findings: False to leave out what the audit finds, for somebody who wants to find it alone. The files
+            that a user exports are of the recording, and have it all the same.
 
     Attributes:
         cursor: the step that is shown, from 0 (before the first) to the number of steps.
@@ -61,7 +63,10 @@ class Player(Branching, Picture):
     # The link text of what is shown, without the step; "" where it is no built-in story on a bench.
     link = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, recording: Recording | Run, *, cursor: int = 1, speed: float = 1.0) -> None:
+    def __init__(
+        self, recording: Recording | Run, *, cursor: int = 1, speed: float = 1.0, findings: bool = True
+    ) -> None:
+        self._findings = findings
         if isinstance(recording, Run):
             self.run = recording
         self._recording = recording = recording_of(recording)
@@ -73,7 +78,7 @@ class Player(Branching, Picture):
 
     def _data_of(self, recording: Recording, cursor: int | None = None) -> dict[str, Any]:
         """What the browser gets at once; `self.pieces` has the rest."""
-        self.pieces = Pieces(recording)
+        self.pieces = Pieces(recording, audited=self._findings)
         if self.pieces.count <= WHOLE:
             return self.pieces.whole()
         return self.pieces.opening(int(self.cursor if cursor is None else cursor))

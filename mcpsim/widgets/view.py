@@ -124,13 +124,18 @@ class Pieces:
     Whatever the order in which the pieces are asked for, together they are what `player_data` gives; only
     `texts` may stand in another order. Each is made when it is asked for.
 
+    Args:
+        audited: whether the audit is asked. Without it there are no findings, and no predictions either: what
+            they leave out says where something is wrong.
+
     Attributes:
         recording: what is shown.
         count: how many steps are shown.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, *, audited: bool = True) -> None:
         self.recording = recording
+        self._audited = audited
         with _uncollected():
             self._steps: Steps = steps_of(recording)
         self._shown = self._steps.all[:MAX_STEPS]
@@ -292,6 +297,8 @@ class Pieces:
             `findings` and `predictions` as `player_data` has them, and `pins`: a list of [step, positions in
             `findings`].
         """
+        if not self._audited:
+            return {"findings": [], "pins": [], "predictions": []}
         findings, pins = self._found
         grave = {number for number, one in enumerate(findings) if one["level"] == MUST}
         broken = {step for step, numbers in pins.items() if not grave.isdisjoint(numbers)}

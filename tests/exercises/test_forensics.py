@@ -112,6 +112,13 @@ def test_the_audit_says_the_same_of_each_charge(letter: str) -> None:
     assert "note" not in found
 
 
+def test_no_title_says_what_is_wrong() -> None:
+    ex = exercises.forensics()
+    letters = list(guilty.CHARGES)
+    assert [ex.charge(letter).title for letter in letters] == [f"Trace {letter}" for letter in letters]
+    assert [ex.case(letter).title for letter in whose.CASES] == [f"Case {one}" for one in whose.CASES]
+
+
 @pytest.mark.parametrize("letter", whose.CASES)
 def test_the_audit_blames_the_same_side_in_each_case(letter: str) -> None:
     found = exercises.forensics().case(letter).audit().findings

@@ -13,8 +13,8 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from mcpsim import Client, ProtocolError, simulate
-from mcpsim.course import exercises, help_desk
+from mcpsim import Client, Player, ProtocolError, simulate
+from mcpsim.course import MISBEHAVING, exercises, help_desk
 from mcpsim.course.exercises import ExerciseSet
 from mcpsim.course.exercises.set_03_handshake import faults, gated, hands, offer, pong
 from mcpsim.eras.methods import METHODS
@@ -291,7 +291,12 @@ HANDS: Final = [
     ),
     ("hands", opener(after=()), "sends nothing more", "MUST send `notifications/initialized`"),
     ("hands", opener(goes_on=lambda *_: True), "goes on with notifications/initialized", "SHOULD disconnect"),
-    ("hands", WANTS_ITS_OWN, "that offers an older version", "MUST send `notifications/initialized`"),
+    (
+        "hands",
+        WANTS_ITS_OWN,
+        "the server answered with '2025-03-26', which is in ['2025-11-25', '2025-06-18', '2025-03-26']",
+        "With `spoken[0]`, only the proposal would do",
+    ),
     ("hands", opener(catches=False), "raised ProtocolError", "Catch it"),
     ("hands", tries_older_ones, "`initialize` is sent again", "the server's offer"),
     ("hands", asks_too_early, "tools/list comes before notifications/initialized", "after the result"),
@@ -399,6 +404,17 @@ def test_the_recordings_have_the_fault_that_the_answers_say(letter: str) -> None
     found = faults.recordings()[letter].audit().findings
     words = {BY_RULE[finding.rule] for finding in found} or {"nothing"}
     assert words == {faults.SPECIMENS[letter].word}
+
+
+# What the audit says is not what the learner is to see.
+def test_the_recordings_do_not_say_what_is_wrong_with_them() -> None:
+    for letter, recording in exercises.handshake().recordings().items():
+        assert recording.title == f"Recording {letter}"
+        assert "note:" not in recording.transcript()
+        shown = Player(recording, findings=False)
+        assert shown.data["findings"] == [] == shown.data["predictions"]
+        text = f"{shown.still_html()} {shown.data}"
+        assert not any(name.replace("-", " ") in text for name in MISBEHAVING)
 
 
 def test_the_table_of_the_gate_is_that_of_the_methods() -> None:

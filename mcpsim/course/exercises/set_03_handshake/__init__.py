@@ -29,7 +29,7 @@ class HandshakeExercises(ExerciseSet):
     notebook = Notebook(
         "03_handshake",
         imports=(
-            "from mcpsim import ProtocolError, simulate",
+            "from mcpsim import Player, ProtocolError, simulate",
             "from mcpsim.course import exercises, help_desk",
         ),
         notes=(

@@ -8,6 +8,7 @@ from typing import Any, Final
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.neutral import neutral, shown
 from mcpsim.course.exercises.set_03_handshake.rules import (
     ANOTHER_VERSION,
     CLIENT_WAITS,
@@ -133,7 +134,10 @@ SPECIMENS: Final = {letter: specimen for letter, (_, specimen) in RECORDINGS.ite
 
 def recordings() -> dict[str, Recording]:
     """The recordings by letter."""
-    return {letter: play() for letter, (play, _) in RECORDINGS.items()}
+    return {
+        letter: neutral(play(), f"Recording {letter}", notes=False)
+        for letter, (play, _) in RECORDINGS.items()
+    }
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -152,7 +156,7 @@ TASK: Final = Task(
     era=LEGACY,
     name="faults",
     title="Find the fault",
-    text="""\
+    text=f"""\
 Eight recordings of legacy sessions. In some of them one side does what it must not or should not do. Say of
 each what the fault is, with one of six words:
 
@@ -165,7 +169,8 @@ each what the fault is, with one of six words:
 
 Judge by what can be seen: where a server's answer may be right, it counts as right.
 
-`ex.recordings()["A"]` shows one in the player. The audit would tell you; try without it first.""",
+`{shown('ex.recordings()["A"]')}` shows one in the player, without what the audit
+finds. Try so first. `ex.recordings()["A"]` alone shows it with the findings.""",
     answer="faults",
     starter=open_answers("faults", RECORDINGS, in_line=2),
     hints=(

@@ -29,7 +29,7 @@ class PaginationExercises(ExerciseSet):
     notebook = Notebook(
         "06_pagination",
         imports=(
-            "from mcpsim import ProtocolError, simulate",
+            "from mcpsim import Player, ProtocolError, simulate",
             "from mcpsim.course import exercises",
         ),
         further=(

@@ -7,6 +7,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.neutral import shown
 from mcpsim.course.exercises.plain import as_integer, filled_in, require_complete
 from mcpsim.course.exercises.set_06_pagination.logs import (
     CHANGED,
@@ -73,8 +74,8 @@ wrong? Give the number:
 
 {_FAULTS}
 
-`print(ex.logs())` shows what crossed the wire, in short; `ex.recording("A")` shows one of them in the
-player.""",
+`print(ex.logs())` shows what crossed the wire, in short; `{shown('ex.recording("A")')}`
+shows one of them in the player, without what the audit finds.""",
     answer="faults",
     starter=open_answers("faults", LETTERS, in_line=4),
     hints=(

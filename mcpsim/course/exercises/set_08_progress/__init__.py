@@ -27,7 +27,7 @@ class ProgressExercises(ExerciseSet):
 
     notebook = Notebook(
         "08_progress",
-        imports=("from mcpsim import Server, simulate", "from mcpsim.course import exercises"),
+        imports=("from mcpsim import Player, Server, simulate", "from mcpsim.course import exercises"),
         further=(
             "Lesson [09 Cancellation and timeouts](../notebooks/09_cancellation_and_timeouts.ipynb).",
             "[All lessons](../notebooks/index.ipynb).",

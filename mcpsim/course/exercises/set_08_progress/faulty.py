@@ -6,6 +6,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.neutral import shown
 from mcpsim.course.exercises.set_08_progress.traces import TRACES, WORDS
 from mcpsim.course.exercises.specimens import grade_words
 from mcpsim.course.exercises.tables import meanings, open_answers
@@ -37,7 +38,7 @@ Tokens are written as in JSON. Which of them break a rule? Choose one for each l
 |---|---|
 {meanings(WORDS)}
 
-`ex.traces["A"]` shows a trace in the player.""",
+`{shown('ex.traces["A"]')}` shows a trace in the player, without what the audit finds.""",
     answer="faults",
     starter=open_answers("faults", TRACES, in_line=4),
     hints=(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from mcpsim.course.evidence import found_trace, numbered
 from mcpsim.course.exercises.exercise import ExerciseSet
 from mcpsim.course.exercises.learner import PATIENCE_S
+from mcpsim.course.exercises.neutral import neutral
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_15_wire_forensics import guilty, pairs, ten_faults, tracer, whose
 from mcpsim.course.exercises.set_15_wire_forensics.exhibits import in_lines
@@ -31,7 +32,7 @@ class ForensicsExercises(ExerciseSet):
 
     notebook = Notebook(
         "15_wire_forensics",
-        imports=("from mcpsim.course import exercises",),
+        imports=("from mcpsim import Player", "from mcpsim.course import exercises"),
         further=(
             "[15 Wire forensics](../notebooks/15_wire_forensics.ipynb), if something was new.",
             "[All lessons](../notebooks/index.ipynb).",
@@ -47,7 +48,7 @@ class ForensicsExercises(ExerciseSet):
         self.whose = self._exercise(whose.TASK)
 
     def recording(self) -> Recording:
-        """The trace with the ten faults: show it in a cell of its own, and the player opens."""
+        """The trace with the ten faults, for the player and for the audit."""
         return found_trace()
 
     def rows(self) -> list[dict[str, Any]]:
@@ -76,31 +77,31 @@ class ForensicsExercises(ExerciseSet):
         return _all(guilty.CHARGES)
 
     def charge(self, letter: str) -> Recording:
-        """One of the nine traces of `guilty`, whole: show it in a cell of its own.
+        """One of the nine traces of `guilty`, whole, for the player.
 
         Raises:
             LookupError: there is no such letter.
         """
-        return _one(guilty.CHARGES, letter)
+        return _one(guilty.CHARGES, letter, "Trace")
 
     def cases(self) -> str:
         """The eight cases of `whose`, as text."""
         return _all(whose.CASES)
 
     def case(self, letter: str) -> Recording:
-        """One of the eight cases of `whose`, whole: show it in a cell of its own.
+        """One of the eight cases of `whose`, whole, for the player.
 
         Raises:
             LookupError: there is no such letter.
         """
-        return _one(whose.CASES, letter)
+        return _one(whose.CASES, letter, "Case")
 
 
 def _all(charges: Mapping[str, Charge]) -> str:
     return "\n\n".join(f"{letter}\n{in_lines(charge.exhibit())}" for letter, charge in charges.items())
 
 
-def _one(charges: Mapping[str, Charge], letter: str) -> Recording:
+def _one(charges: Mapping[str, Charge], letter: str, word: str) -> Recording:
     if letter not in charges:
         raise LookupError(f"There is no trace {letter!r}. The letters are {', '.join(charges)}.")
-    return charges[letter].exhibit()
+    return neutral(charges[letter].exhibit(), f"{word} {letter}")

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.neutral import shown
 from mcpsim.course.exercises.set_15_wire_forensics.exhibits import (
     Exhibit,
     both_count,
@@ -89,8 +90,10 @@ def grade(answer: object, learner: Learner) -> Passed:
         {letter: charge.specimen for letter, charge in CHARGES.items()},
         WORDS,
         name="verdicts",
-        look="Which era is it? Then: what would have to be there, or must not be? `ex.charge(letter)` in a "
-        "cell of its own opens the player.",
+        look=lambda letter: (
+            "Which era is it? Then: what would have to be there, or must not be? "
+            f"`{shown(f'ex.charge({letter!r})')}` in a cell of its own opens the player."
+        ),
         passed="All nine are right. A third of what looks odd is odd only.",
     )
 

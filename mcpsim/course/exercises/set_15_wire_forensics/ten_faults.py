@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
+from mcpsim.course.exercises.neutral import shown
 from mcpsim.course.exercises.plain import as_integer, as_text
 from mcpsim.course.exercises.set_15_wire_forensics.rules import (
     BOTH_ASK,
@@ -189,7 +190,7 @@ complains about it. The check says how many you have, so you may begin with one:
 already, for the lesson has found it.
 
 Read first. Then let the audit help: `ex.recording().audit()`. It does not find all of them. `ex.rows()` gives
-all rows in full, `ex.recording()` the player.""",
+all rows in full, `{shown("ex.recording()")}` the player without what the audit finds.""",
     answer="faults",
     starter="""\
 faults = {

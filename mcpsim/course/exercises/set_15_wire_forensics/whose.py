@@ -7,6 +7,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner
+from mcpsim.course.exercises.neutral import shown
 from mcpsim.course.exercises.set_15_wire_forensics.exhibits import (
     crossing,
     header_of_the_client,
@@ -82,8 +83,10 @@ def grade(answer: object, learner: Learner) -> Passed:
         {letter: case.specimen for letter, case in CASES.items()},
         WORDS,
         name="by",
-        look="Follow the thing that is wrong back to where it was right. `ex.case(letter)` in a cell of its "
-        "own opens the player.",
+        look=lambda letter: (
+            "Follow the thing that is wrong back to where it was right. "
+            f"`{shown(f'ex.case({letter!r})')}` in a cell of its own opens the player."
+        ),
         passed="All eight are right. A gateway has two sides, and a trace of both shows what it changed.",
     )
 
