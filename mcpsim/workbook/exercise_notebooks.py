@@ -25,7 +25,9 @@ does and not at how it is written, so there is more than one right answer.
 - For a hint, remove the `#` in the hint cell and run it. Run it again for the next hint. Solutions are at \
 the end.
 - You cannot break anything. A mistake in your code is shown as a sentence, and a loop without an end is \
-ended after some seconds."""
+ended after some seconds.
+- Run the cells from top to bottom. A cell that needs another one which was not run, or which failed, gives \
+Python's own `NameError`, or judges the answer before this one."""
 
 _KEPT: Final = """\
 What your checks said is kept in `progress.json`, beside this notebook. For an overview of all exercises, \
