@@ -178,9 +178,9 @@ def _outcome(run: Run) -> str:
 
 
 def _listed(value: object) -> str:
-    """What a list of texts and numbers holds, without the marks around them; "" for anything else."""
+    """What a list of texts holds, without the marks around them; "" for anything else."""
     items = cast("list[object]", value) if isinstance(value, list) else []
-    if not all(isinstance(one, str | int | float) for one in items):
+    if not all(isinstance(one, str) for one in items):
         return ""
     return "; ".join(compact_text(one).removeprefix('"').removesuffix('"') for one in items)
 

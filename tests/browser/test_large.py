@@ -168,3 +168,12 @@ def test_without_an_answer_a_step_says_that_it_has_not_come(
     player_box.press("Home")
     player_box.press("ArrowRight")
     expect(what).not_to_contain_text("on its way")
+
+
+def test_what_had_not_come_at_a_restart_does_not_come(show_busy: Callable[..., Asked], made: Any) -> None:
+    shown = show_busy(Player(made.long(1_200)))
+    shown.restart()
+    gone = shown.page.get_by_text("The kernel was restarted: run the cell again.")
+    expect(gone).to_have_count(0)
+    shown.page.locator(".mcpsim-player").press("End")
+    expect(gone).to_be_visible()

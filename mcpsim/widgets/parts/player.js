@@ -69,7 +69,10 @@ class View {
     this.behind = "";
     this.root = html("div", { class: "mcpsim-ui mcpsim-player", role: "region", tabindex: "-1" });
     el.replaceChildren(this.root);
-    this.kernel = new Kernel(model, () => this.each("kernelTold"));
+    this.kernel = new Kernel(model, () => {
+      this.each("kernelTold");
+      this.sayWhatStaysAway();
+    });
     this.undo.push(() => this.kernel.remove());
     this.diagram = new Diagram(this);
     this.table = new Table(this);
@@ -484,6 +487,12 @@ class View {
     if (this.model.get("playing") && this.diagram.list.contains(document.activeElement)) this.diagram.focusRow();
     if (this.tabular) this.table.mark();
     this.each("moved", step, cursor);
+    this.sayWhatStaysAway();
+  }
+
+  // Of a long recording, what had not come when the kernel was restarted does not come any more.
+  sayWhatStaysAway() {
+    if (this.kernel.gone && lacksBody(this.data.steps[this.cursor - 1])) this.say(KERNEL_GONE);
   }
 
   showStep(step) {
