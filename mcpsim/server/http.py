@@ -16,7 +16,16 @@ from mcpsim.eras import modern
 from mcpsim.eras.negotiation import choose_era_of_server
 from mcpsim.eras.revisions import era_of
 from mcpsim.errors import MalformedMessage, McpSimError, ProtocolError
-from mcpsim.messages import Batch, ErrorResponse, Message, Notification, Request, read_batch, read_message
+from mcpsim.messages import (
+    Batch,
+    ErrorResponse,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    read_batch,
+    read_message,
+)
 from mcpsim.recording.scribe import Scribe
 from mcpsim.server.asking import Clock
 from mcpsim.server.context import ASK_TIMEOUT_S
@@ -174,6 +183,9 @@ class HttpServing:
             else:
                 await self._post(request, reply)
         except Refusal as refusal:
+            if refusal.status == NOT_ACCEPTABLE:
+                # What the client takes in return says nothing against its message: the error has its id.
+                refusal.id = _id_in(request.body)
             await refusal.send(reply)
 
     def _check_transport(self, request: HttpRequest) -> None:
@@ -271,3 +283,12 @@ class HttpServing:
         reply.on_abort(flight.cancel)
         answer = await dispatcher.modern(visit, flight, stream.event, reply.exchange)
         await stream.answer(answer, status=modern_status(answer))
+
+
+def _id_in(body: bytes) -> RequestId | None:
+    """The id of a request; None where this is none."""
+    try:
+        message = read_message(body)
+    except MalformedMessage:
+        return None
+    return message.id if isinstance(message, Request) else None

@@ -45,7 +45,9 @@ def rules_of(frame: Frame, reading: Reading) -> str:
     message, call = frame.parsed, reading.call
     if isinstance(message, ErrorResponse) and call is not None and call.request.method == "initialize":
         row = ERROR_CODES.get(message.code)
-        if message.code == METHOD_NOT_FOUND or (row is not None and row.eras == (MODERN,)):
+        data: Any = message.data
+        names_modern = isinstance(data, dict) and _are_all(MODERN, cast("Any", data).get("supported"))
+        if message.code == METHOD_NOT_FOUND or (row is not None and row.eras == (MODERN,)) or names_modern:
             return MODERN
     return reading.era
 
@@ -193,17 +195,17 @@ def _response_keys(message: Response, reading: Reading) -> Iterator[str]:
         yield "response initialize counter"
     if method == "ping" and result.keys() - {"_meta"}:
         yield "response ping with members"
-    if method == "server/discover" and _is_all_legacy(result.get("supportedVersions")):
+    if method == "server/discover" and _are_all(LEGACY, result.get("supportedVersions")):
         yield "response server/discover legacy"
     yield f"response {method}"
     yield "response"
 
 
-def _is_all_legacy(versions: Any) -> bool:
+def _are_all(era: str, versions: Any) -> bool:
     if not isinstance(versions, list) or not versions:
         return False
     return all(
-        isinstance(version, str) and era_of(version) == LEGACY for version in cast("list[Any]", versions)
+        isinstance(version, str) and era_of(version) == era for version in cast("list[Any]", versions)
     )
 
 

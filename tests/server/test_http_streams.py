@@ -155,6 +155,16 @@ def test_a_get_that_is_refused(changes: dict[str, Any], status: int, resumable: 
     assert run(main).status == status
 
 
+def test_an_answer_that_the_client_would_not_take_is_refused_under_the_id_of_its_request() -> None:
+    async def main() -> Reply:
+        endpoint = Endpoint(desk())
+        return await endpoint.ask(legacy("a-1", "tools/list"), await endpoint.open(), Accept="text/plain")
+
+    reply = run(main)
+    assert reply.status == 406
+    assert reply.value["id"] == "a-1"
+
+
 @pytest.mark.parametrize("accept", ["text/event-stream", "application/json, text/event-stream", "*/*"])
 def test_a_get_opens_a_stream_that_stays_open(accept: str) -> None:
     async def main() -> tuple[Reply, bool]:

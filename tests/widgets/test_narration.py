@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcpsim import Client, Server, Stdio, StreamableHttp, simulate
 from mcpsim.eras.pages import spec_url
 from mcpsim.recording import Recording, events
 from mcpsim.widgets.narration import LINES, Narration, Narrator, url_of
@@ -541,6 +542,19 @@ def test_the_sentences_of_the_handshake(made):
     assert said[6] == "The server asks the client to put a question to the user: “Close ticket 7?”"
     assert said[7] == "Note by the client: The user reads the question and presses Decline."
     assert said[8] == "The client sends back what the user did: “decline”."
+
+
+@pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
+def test_a_modern_server_that_refuses_the_handshake_is_told_by_its_own_rules(transport):
+    async def story(client: Client) -> None:
+        await client.list_tools()
+
+    desk = Server("desk", era="modern")
+    run = simulate(story, server=desk, era="legacy", transport=transport, check=False)
+    said = told(run.recording)[1]
+    assert said.what.startswith("The server refuses the legacy handshake: ")
+    assert said.rule.startswith("A server that speaks only modern versions SHOULD name them here")
+    assert "/2026-07-28/basic/versioning#" in said.url
 
 
 def test_the_sentences_of_lost_messages(made):
