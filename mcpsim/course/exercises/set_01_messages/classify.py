@@ -59,9 +59,10 @@ Say what each one is, with one of six words:
 - `"-32600"`: none of them, although it is JSON.
 
 The two codes say what is wrong. Whether an error is sent back is another question. MCP's pages say that a
-notification MUST NOT be answered, and nothing of what only should have been one. Our server does not answer
-what has no `id`: that is our reading. JSON-RPC 2.0 reads it otherwise: its own example answers
-`{"jsonrpc": "2.0", "method": 1, "params": "bar"}` with -32600 and the id null.""",
+notification MUST NOT be answered, and nothing of what only should have been one. Over stdio our server
+answers neither that nor a broken response: our reading. JSON-RPC 2.0 reads the first otherwise: its own
+example answers `{"jsonrpc": "2.0", "method": 1, "params": "bar"}` with -32600 and the id null. Over HTTP,
+where every POST gets a response, our server sends -32600 without an id.""",
     answer="answers",
     starter=open_answers("answers", TWELVE, in_line=2),
     hints=(
