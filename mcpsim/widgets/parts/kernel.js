@@ -16,7 +16,7 @@ class Kernel {
     this.told = told;
     this.gone = false;
     this.timer = 0;
-    this.line = html("p", { class: "mcpsim-kernel", role: "status", hidden: true });
+    this.line = html("p", { class: "mcpsim-kernel", hidden: true });
     // There is no such event before the first view: what it reports here is an end.
     this.heard = () => {
       this.gone = true;
@@ -47,6 +47,9 @@ class Kernel {
     if (this.line.textContent === text) return;
     this.line.textContent = text;
     this.line.hidden = !text;
+    // The status of a widget is another line, as long as there is nothing to say here.
+    if (text) this.line.setAttribute("role", "status");
+    else this.line.removeAttribute("role");
     this.told();
   }
 }
