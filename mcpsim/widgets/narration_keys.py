@@ -204,9 +204,7 @@ def _response_keys(message: Response, reading: Reading) -> Iterator[str]:
 def _are_all(era: str, versions: Any) -> bool:
     if not isinstance(versions, list) or not versions:
         return False
-    return all(
-        isinstance(version, str) and era_of(version) == era for version in cast("list[Any]", versions)
-    )
+    return all(isinstance(version, str) and era_of(version) == era for version in cast("list[Any]", versions))
 
 
 def _error_keys(frame: Frame, message: ErrorResponse, reading: Reading) -> Iterator[str]:

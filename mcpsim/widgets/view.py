@@ -334,6 +334,7 @@ class Pieces:
             "threads": self._placing.threads,
             "height": self._even.height,
             "left_out": len(self._steps.all) - self.count,
+            **({} if self._audited else {"audited": False}),
         }
 
     def _rest(self) -> dict[str, Any]:

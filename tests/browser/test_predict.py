@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mcpsim import Recording
-from mcpsim.course import bench
-from mcpsim.widgets import player_data
+from mcpsim.course import MISBEHAVING, bench
+from mcpsim.widgets import Player, player_data
+from tests.browser.in_page import opener
 
 
 def story(name: str = "first-call", era: str = "legacy") -> Recording:
@@ -171,3 +173,19 @@ def test_a_digit_too_many_is_not_the_number_of_a_step(play) -> None:
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.locator(".mcpsim-where")).to_contain_text("Step 2 of")
+
+
+@pytest.fixture
+def show(page: Page):
+    yield from opener(page)
+
+
+def test_where_the_findings_are_left_out_nothing_speaks_of_them(show, page: Page) -> None:
+    recording = MISBEHAVING["server-forgets-jsonrpc"].play().recording
+    show(Player(recording, findings=False))
+    page.locator(".mcpsim-player").focus()
+    page.keyboard.press("f")
+    expect(page.get_by_text("The findings are left out here.")).to_be_visible()
+    page.keyboard.press("q")
+    expect(panel(page)).to_contain_text("Nothing is asked here")
+    expect(page.get_by_text(re.compile("finding", re.IGNORECASE))).to_have_count(0)

@@ -164,6 +164,7 @@ class View {
   // After the last finding comes the first one again.
   nextFinding() {
     const pinned = this.data.steps.filter((step) => step.pins);
+    if (this.data.audited === false) return this.say("The findings are left out here.");
     if (!pinned.length) {
       return this.say(isComing(this.data, "findings") ? "The findings are still on their way to this page." : "The audit has found nothing here.");
     }

@@ -147,11 +147,13 @@ class Predict {
     const choices = this.choices();
     this.absent = isComing(this.view.data, "findings");
     if (!choices) {
-      const known = this.answers.has(next)
-        ? "You have predicted the next step."
-        : isComing(this.view.data, "findings")
-          ? "What there is to choose is still on its way to this page."
-          : "The next step is not asked about. It is no message of MCP, or it repeats, or nothing else could come.";
+      const known = this.view.data.audited === false
+        ? "Nothing is asked here: what is left out of the questions would say where something is wrong."
+        : this.answers.has(next)
+          ? "You have predicted the next step."
+          : isComing(this.view.data, "findings")
+            ? "What there is to choose is still on its way to this page."
+            : "The next step is not asked about. It is no message of MCP, or it repeats, or nothing else could come.";
       const button = html("button", { type: "button" }, "Show it");
       button.addEventListener("click", () => this.view.go(next));
       this.question.replaceChildren(html("p", {}, `${known} `, button, " ", score));
