@@ -298,7 +298,8 @@ class Pieces:
             `findings`].
         """
         if not self._audited:
-            return {"findings": [], "pins": [], "predictions": []}
+            asked = predictions((), self._conversation, broken=())
+            return {"findings": [], "pins": [], "predictions": asked}
         findings, pins = self._found
         grave = {number for number, one in enumerate(findings) if one["level"] == MUST}
         broken = {step for step, numbers in pins.items() if not grave.isdisjoint(numbers)}
