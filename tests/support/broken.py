@@ -90,6 +90,9 @@ BROKEN: Final[dict[str, Row]] = {
         "All stories are played, also those that break a rule; what each breaks is tested with the stories.",
         by=("*",),
     ),
+    "tests/browser/test_predict.py::test_where_the_findings_are_left_out_nothing_speaks_of_them": Row(
+        "A finding is needed that can be left out.", by=("*",)
+    ),
     "tests/browser/test_every_story.py::test_every_story_there_and_back": Row(
         "All stories are played, also those that break a rule; what each breaks is tested with the stories.",
         by=("*",),
