@@ -67,7 +67,7 @@ def test_in_and_out_by_key(play) -> None:
     page.keyboard.press("Escape")
     is_projecting(page, on=False)
     expect(page.locator(".mcpsim-player")).to_be_focused()
-    assert page.evaluate("document.fullscreenElement === null")
+    expect(page.locator(":fullscreen")).to_have_count(0)
     page.keyboard.press("p")
     is_projecting(page)
     page.keyboard.press("p")
@@ -105,7 +105,7 @@ def test_where_the_full_screen_is_not_allowed_it_is_above_everything(play) -> No
 def test_the_browser_s_own_way_out_leaves_it_too(play) -> None:
     page = play(STORIES["first-call"].play().recording, cursor=2)
     page.keyboard.press("p")
-    page.wait_for_function("document.fullscreenElement !== null")
+    expect(page.locator(":fullscreen")).not_to_have_count(0)
     page.evaluate("document.exitFullscreen()")
     is_projecting(page, on=False)
 

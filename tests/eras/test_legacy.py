@@ -773,7 +773,10 @@ def test_what_the_transport_checks_first(changes: dict[str, str | None], status:
     spelled = {name.replace("-", "_"): value for name, value in changes.items()}
     reply = run(lambda: endpoint_with().ask(legacy(1, "ping"), **spelled))
     assert reply.status == status
-    if status != 200:
+    if status == 406:
+        # What the client takes in return says nothing against its message, which could be read.
+        assert reply.value["id"] == 1
+    elif status != 200:
         assert "id" not in reply.value
 
 
