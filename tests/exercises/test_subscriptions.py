@@ -329,6 +329,17 @@ async def watch_for_ever(client: Any, uri: Any, show: Any) -> Any:
             await watch_once(client, uri, show)
 
 
+async def watch_and_wait_for_long(client: Any, uri: Any, show: Any) -> Any:
+    while True:
+        with suppress(ConnectionClosed):
+            await watch_once(client, uri, show)
+        await anyio.sleep(5)
+
+
+async def watch_what_is_not_there(client: Any, uri: Any, show: Any) -> Any:
+    await watch_once(client, "notice://monday", show)
+
+
 WATCH: Final = [
     ("watch", watch_with_a_flag),
     ("watch", watch_and_read_twice),
@@ -343,7 +354,9 @@ WATCH: Final = [
     ("watch", watch_until_the_end, "the server ends the subscription", "put all of it into a loop"),
     ("watch", watch_without_reading_first, "nothing was ever shown", "Read the resource once"),
     ("watch", watch_by_asking, "the resource was read", "Read when you begin"),
-    ("watch", watch_the_lists, "changes now and then", "Listen first"),
+    ("watch", watch_the_lists, "changes now and then", "this very resource"),
+    ("watch", watch_and_wait_for_long, "the server dies", "Begin anew half a second"),
+    ("watch", watch_what_is_not_there, "raised ProtocolError: -32602", "Listen for `uri`"),
     ("watch", watch_without_a_pause, "the server dies", "wait a moment"),
     ("watch", watch_twice, "the server dies", "put all of it into a loop"),
     ("watch", watch_the_notification, "showed Notification", "is the text"),
@@ -486,6 +499,19 @@ class SaysFalse(Right):
         return told
 
 
+class TellsOfWhatBeginsTheSame(Right):
+    def wants(self, agreed: Any, method: str, uri: Any) -> bool:
+        if uri is None:
+            return super().wants(agreed, method, uri)
+        return uri.startswith(tuple(agreed.get("resourceSubscriptions", ())))
+
+
+class AnswersACancellation(Right):
+    def cancelled(self, id: Any) -> Any:
+        super().cancelled(id)
+        return [{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}]
+
+
 TELL: Final = [
     ("tell", Right),
     ("tell", SaysFalse),
@@ -493,6 +519,9 @@ TELL: Final = [
     ("tell", AgreesToAll, "The server can agree to", "resources need `subscribe`"),
     ("tell", AgreesToWhatItCan, "The server can agree to", "not asked for"),
     ("tell", TellsOfAllResources, "No message should go to the subscription", "has not explicitly requested"),
+    ("tell", TellsOfWhatBeginsTheSame, "No message should go to the subscription", "what was agreed"),
+    ("tell", AnswersACancellation, "Nothing should go out", "return an empty list"),
+    ("tell", Right({}), "This is no class", "Give the class itself"),
     ("tell", WritesIdsAsTexts, "No message should go to the subscription '", "under its own id"),
     (
         "tell",

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import items_of
-from mcpsim.course.exercises.set_11_subscriptions.expect import FLAGS, URIS
+from mcpsim.course.exercises.set_11_subscriptions.expect import FLAGS
+from mcpsim.course.exercises.set_11_subscriptions.expect import URIS as PLAIN_URIS
 from mcpsim.course.exercises.set_11_subscriptions.rules import (
     ACKNOWLEDGED,
     AGREED,
@@ -33,6 +34,8 @@ from mcpsim.messages.meta import SUBSCRIPTION_ID
 from mcpsim.utilities.subscriptions import CAPABILITY_OF, RESOURCE_SUBSCRIPTIONS
 
 SEEDS: Final = (1, 2, 3, 4, 5, 6)
+#: Two of them begin as another one does, and lie beside it, not below it.
+URIS: Final = (*PLAIN_URIS, "notice://monday-evening", "price://paperclips")
 SCHEMA: Final = Rule("The schema is the source of truth for all messages.", "basic/index#schema")
 
 Id = str | int
@@ -142,12 +145,17 @@ def _steps(rng: Random, declared: Filter) -> Iterator[Step]:
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Use the learner's object for several servers, each with clients that come and go."""
+    if not callable(answer):
+        raise NotYet(
+            f"This is no class: it is {show(answer)}.",
+            look="Give the class itself, and not an object that it has made.",
+        )
     count = told = 0
     for seed in SEEDS:
         rng = Random(f"tell:{seed}")
         declared = _capabilities(rng)
         if seed == SEEDS[0]:
-            declared = {kind: {"listChanged": True, "subscribe": True} for kind in ("resources", "tools")}
+            declared = {"resources": {"listChanged": True, "subscribe": True}, "tools": {"listChanged": True}}
         made = learner.call(answer, json.loads(json.dumps(declared)), on="a server's capabilities")
         if is_placeholder(made):
             raise NotAttempted
@@ -181,6 +189,13 @@ def _take(learner: Learner, made: object, step: Step, declared: Filter) -> int:
             f"{step} returned {show(value)}.", step.rule, "Return a list of messages, perhaps empty."
         )
     where = f"The server declares {show(dict(declared))}. {step} returned {show(value)}."
+    if step.call == "cancelled" and items:
+        raise NotYet(
+            f"{where} Nothing should go out.",
+            ENDS,
+            "Who took a request back waits for nothing more. Forget the subscription, if it is one, and "
+            "return an empty list.",
+        )
     given: Told = {}
     for item in items:
         message = _plain(where, item)

@@ -16,7 +16,7 @@ from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_11_subscriptions.rules import (
     ACKNOWLEDGED,
     ASKED,
-    CHECK_IT,
+    ENDS,
     GRACEFUL,
     LISTEN,
     RECONNECT,
@@ -25,9 +25,10 @@ from mcpsim.course.exercises.set_11_subscriptions.rules import (
 from mcpsim.course.exercises.showing import describe_error, name_of, show
 from mcpsim.course.exercises.traffic import exchanges
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
-from mcpsim.errors import McpSimError
+from mcpsim.errors import McpSimError, ProtocolError
 from mcpsim.messages import Notification, Request
 from mcpsim.recording import Recording
+from mcpsim.recording.events import HANDLER_CANCELLED, HANDLER_FINISHED, HANDLER_STARTED
 from mcpsim.server import Server
 from mcpsim.transports.faults import Crash, Fault
 from mcpsim.transports.link import Stdio, StreamableHttp
@@ -80,7 +81,7 @@ class Price:
 
     def change(self, *, tell: bool = True) -> None:
         """Set another price, and tell who asked."""
-        self.texts.append(f"{self._rng.randrange(100, 999)} euro, the {len(self.texts) + 1}th price")
+        self.texts.append(f"{self._rng.randrange(100, 999)} euro, price number {len(self.texts) + 1}")
         if tell:
             self._shop.resource_updated(self._uri)
 
@@ -162,7 +163,7 @@ _BOTH: Final = (Stdio, StreamableHttp)
 _CRASH: Final = (Crash(at_ms=2_000, restart_after_ms=700),)
 
 SCENES: Final = (
-    Scene("nothing happens", _nothing, CHECK_IT, ways=_BOTH),
+    Scene("nothing happens", _nothing, ENDS, ways=_BOTH),
     Scene("the price changes now and then, and twice within 10 ms", _changes, ASKED, ways=_BOTH),
     Scene("the price changes right after it was read for the first time", _at_once, AGAIN, ways=_BOTH),
     Scene("the server dies, and the price changes before it is back", _while_it_is_down, AGAIN, _CRASH),
@@ -220,6 +221,7 @@ def _play(answer: Any, learner: Learner, scene: Scene, transport: Stdio | Stream
     shown: list[Any] = []
     left: list[Any] = []
     failed: list[McpSimError] = []
+    over_s: list[float] = []
 
     async def watching(client: Client) -> None:
         try:
@@ -232,6 +234,7 @@ def _play(answer: Any, learner: Learner, scene: Scene, transport: Stdio | Stream
             tasks.start_soon(watching, client)
             await scene.happens(price)
             await anyio.sleep(SETTLE_S)
+            over_s.append(anyio.current_time())
             tasks.cancel_scope.cancel()
         return left[0] if left else None
 
@@ -244,8 +247,10 @@ def _play(answer: Any, learner: Learner, scene: Scene, transport: Stdio | Stream
         if failed:
             raise NotYet(
                 f"{where} {name_of(answer)} raised {describe_error(failed[0], answer)}.",
-                AGAIN,
-                "Catch it around all that asks the server. Then wait half a second, and begin anew.",
+                None if isinstance(failed[0], ProtocolError) else AGAIN,
+                "The server is there, and refuses that. Listen for `uri`, and read `uri`."
+                if isinstance(failed[0], ProtocolError)
+                else "Catch it around all that asks the server. Then wait half a second, and begin anew.",
             )
         if left:
             raise NotYet(
@@ -265,17 +270,45 @@ def _play(answer: Any, learner: Learner, scene: Scene, transport: Stdio | Stream
         judge=judge,
         faults=scene.faults,
     )
-    _judge_shown(where, answer, scene, price, shown, run.recording)
+    advice = _advice(run.recording, uri, over_s[0] if over_s else 0.0)
+    _judge_shown(where, answer, scene, price, shown, run.recording, advice)
+
+
+def _advice(recording: Recording, uri: str, over_s: float) -> str:
+    """What to look at where the last price was not shown, `over_s` seconds after the run began."""
+    asked = [one.request.params or {} for one in exchanges(recording, LISTEN)]
+    if not any(uri in str(params.get("notifications")) for params in asked):
+        return "Listen for this very resource: `client.listen(resource_subscriptions=[uri])`."
+    changes = {HANDLER_STARTED: 1, HANDLER_FINISHED: -1, HANDLER_CANCELLED: -1}
+    listening = sum(
+        changes.get(event.kind, 0)
+        for event in recording.events
+        if event.at_us <= over_s * 1_000_000 and event.detail and event.detail.get("name") == LISTEN
+    )
+    if not listening:
+        return (
+            "At the end nobody listened any more. Begin anew half a second after each end, however it came."
+        )
+    return (
+        "Listen first, and read when the acknowledgement is there: what changes after it is told, and what "
+        "changed before it is read. Do so again each time the subscription has ended, however it ended."
+    )
 
 
 def _judge_shown(
-    where: str, answer: object, scene: Scene, price: Price, shown: list[Any], recording: Recording
+    where: str,
+    answer: object,
+    scene: Scene,
+    price: Price,
+    shown: list[Any],
+    recording: Recording,
+    advice: str,
 ) -> None:
     texts = [as_text(one) for one in shown]
     if not texts:
         raise NotYet(
             f"{where} nothing was ever shown. The price is {price.texts[-1]!r}.",
-            CHECK_IT,
+            None,
             "Read the resource once when you begin to listen, and call `show` with its text.",
             recording,
         )
@@ -293,9 +326,7 @@ def _judge_shown(
             f"shown is "
             f"{texts[-1]!r}.",
             scene.rule,
-            "Listen first, and read when the acknowledgement is there: what changes after it is told, and "
-            "what "
-            "changed before it is read. Do so again each time the subscription has ended, however it ended.",
+            advice,
             recording,
         )
 
