@@ -31,6 +31,7 @@ from mcpsim.messages import (
     RequestId,
     from_object,
     is_progress_token,
+    meta_of,
     read_batch,
     write_json,
     write_message,
@@ -128,7 +129,7 @@ class Caller:
         id = self._next_id
         self._next_id = id + 1
         follows = on_progress is not None or reset_on_progress
-        token = self._token(id, meta) if follows else None
+        token = self._token(id, meta) if follows else _token_in(meta)
         request = Request(id, method, self._params(params, token, meta))
         pending = Pending((id,), token, on_progress)
         if method != "initialize":
@@ -211,8 +212,8 @@ class Caller:
 
     def _token(self, id: RequestId, meta: Mapping[str, Any] | None) -> str | int:
         """The progress token of a request: the caller's; or its own id, where no other request has that."""
-        chosen: Any = (meta or {}).get(PROGRESS_TOKEN)
-        if is_progress_token(chosen):
+        chosen = _token_in(meta)
+        if chosen is not None:
             return chosen
         return f"progress-{id}" if self._inbox.follows(id) else id
 
@@ -299,7 +300,8 @@ class Caller:
             await wire.post(raw, Headers())
             return Reply(None, Headers(), ())
         known = message if isinstance(message, Request | Notification) else None
-        pending = Pending(_ids(raw, message), arrived=[])
+        token = _token_in(meta_of(message.params)) if isinstance(message, Request) else None
+        pending = Pending(_ids(raw, message), token, arrived=[])
         self._inbox.expect(pending)
         try:
             with anyio.move_on_after(timeout_s):
@@ -358,6 +360,12 @@ _NO_HEADERS: Final = Headers()
 _LEGACY_HEADERS: Final = Headers(
     {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 )
+
+
+def _token_in(meta: Mapping[str, Any] | None) -> str | int | None:
+    """The progress token that the caller chose, or None."""
+    chosen: Any = (meta or {}).get(PROGRESS_TOKEN)
+    return chosen if is_progress_token(chosen) else None
 
 
 def _as_bytes(data: RawData) -> bytes:

@@ -276,6 +276,32 @@ def test_progress_reaches_only_the_request_of_exactly_that_token() -> None:
     assert sum("which no request in flight carries" in note for note in played.notes) == 7
 
 
+@both_ways
+def test_a_token_that_nobody_listens_for_belongs_to_its_request_all_the_same(
+    era: str, transport: str
+) -> None:
+    call: dict[str, Any] = {"name": "a"}
+
+    async def story(client: Client) -> None:
+        await client.request("tools/call", call, meta={"progressToken": "copy"})
+
+    played, far = talk_to(story, working(0.1, 2), era, transport)
+    assert played.error is None
+    assert token_of(heard(far, "tools/call")[0]) == "copy"
+    assert not [note for note in played.notes if "Ignored" in note]
+
+
+def test_a_token_in_raw_bytes_belongs_to_their_request() -> None:
+    params = {"name": "a", "_meta": {"progressToken": 7}}
+
+    async def story(client: Client) -> None:
+        await client.send_raw({"jsonrpc": "2.0", "id": 90, "method": "tools/call", "params": params})
+
+    played, _ = talk_to(story, working(0.1, 2), "modern", "stdio")
+    assert played.error is None
+    assert not [note for note in played.notes if "Ignored" in note]
+
+
 def test_tokens_in_flight_are_all_different() -> None:
     waiting: list[Any] = []
 

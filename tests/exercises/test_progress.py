@@ -36,7 +36,9 @@ FAULTY: Final = [
     ("faulty", {**FAULTS, "E": "unknown token"}, "answered before the last", "stop after completion"),
     ("faulty", {**FAULTS, "F": "shared token"}, "is answered. Then it is free", "all active requests"),
     ("faulty", {**FAULTS, "G": "fine"}, "not answered yet", "all active requests"),
-    ("faulty", {**FAULTS, "H": "does not rise"}, "The total changes", "which tokens are active"),
+    ("faulty", {**FAULTS, "H": "does not rise"}, "the total changes", "greater than the one before"),
+    ("faulty", {**FAULTS, "H": "unknown token"}, "The token is an empty text", "which tokens are active"),
+    ("faulty", {**FAULTS, "D": "unknown token"}, "The token is 0", "which tokens are active"),
     ("faulty", dict.fromkeys(FAULTS, "fine"), "4 of 8 are right", "which tokens are active"),
     ("faulty", {**FAULTS, "H": "good"}, "H: 'good' is none of the words", "The words are"),
     ("faulty", {**FAULTS, "H": ...}, "7 of 8 are answered", "Still open: H"),
@@ -68,9 +70,9 @@ TOKENS: Final = [
     ("tokens", token_longer_than_all),
     ("tokens", token_counted),
     ("tokens", lambda active: str(uuid.uuid4())),
-    ("tokens", lambda active: len(active), "That one is in use", "How many are active says nothing"),
+    ("tokens", lambda active: len(active), "That one is in use", "How many there are"),
     ("tokens", lambda active: f"token-{len(active)}", "That one is in use", "across all active requests"),
-    ("tokens", lambda active: "report", "returned 'report' for the active tokens", "across all active"),
+    ("tokens", lambda active: "report", "returned 'report' for the active tokens", "what you gave before"),
     ("tokens", lambda active: 1.5, "which is of type float", "a string or an integer"),
     ("tokens", lambda active: float(token_of_all(active)), "of type float", "a string or an integer"),
     ("tokens", lambda active: True, "which is of type bool", "a string or an integer"),
@@ -106,6 +108,28 @@ def bar_over_the_end(shown: Any, progress: Any, total: Any) -> Any:
     return shown if not total else max(shown or 0, progress / total)
 
 
+def bar_of_any_total(shown: Any, progress: Any, total: Any) -> Any:
+    return shown if not total else max(shown or 0, min(progress / total, 1))
+
+
+def bar_of_two_negatives(shown: Any, progress: Any, total: Any) -> Any:
+    if not total:
+        return shown
+    share = min(max(progress / total, 0), 1)
+    return (share or None) if shown is None and total < 0 else max(shown or 0, share)
+
+
+def bar_longer_than_itself(shown: Any, progress: Any, total: Any) -> Any:
+    return shown if not total or total < 0 else max(shown or 0, progress / total)
+
+
+def bar_shorter_than_nothing(shown: Any, progress: Any, total: Any) -> Any:
+    if not total or total < 0:
+        return shown
+    share = min(progress / total, 1)
+    return share if shown is None else max(shown, share)
+
+
 def bar_needs_a_total(shown: Any, progress: Any, total: Any) -> Any:
     return max(shown or 0, min(progress / total, 1))
 
@@ -128,14 +152,23 @@ def bar_full_without_a_total(shown: Any, progress: Any, total: Any) -> Any:
 
 def bar_until_tired(shown: Any, progress: Any, total: Any, calls: list[int] = []) -> Any:  # noqa: B006
     calls.append(0)
-    return expected(shown, progress, total) if len(calls) < 105 else 0.0
+    return expected(shown, progress, total) if len(calls) < 107 else 0.0
 
 
 BARS: Final = [
     ("bar", bar_by_cases),
     ("bar", bar_in_fractions),
     ("bar", bar_goes_back, "A notification whose total has grown: shown=0.5", "what is shown stays"),
-    ("bar", bar_over_the_end, "A notification that has more than the total", "the share that is done"),
+    ("bar", bar_over_the_end, "The first notification, with a total below 0", "no share can be calculated"),
+    ("bar", bar_of_any_total, "The first notification, with a total below 0", "MAY omit it"),
+    (
+        "bar",
+        bar_of_two_negatives,
+        "A notification with a total below 0, and progress below that",
+        "what is shown stays",
+    ),
+    ("bar", bar_longer_than_itself, "A notification that has more than the total", "between 0 and 1"),
+    ("bar", bar_shorter_than_nothing, "whose progress is still below 0", "between 0 and 1"),
     ("bar", bar_needs_a_total, "raised TypeError", "servers MAY omit it"),
     ("bar", bar_in_percent, "returned 25.0, and 0.25 was expected", "the share that is done"),
     ("bar", bar_begins_at_zero, "returned 0, and None was expected", "no share can be calculated"),
@@ -318,3 +351,11 @@ def test_the_audit_finds_in_a_trace_what_the_exercise_says(letter: str) -> None:
     trace = TRACES[letter]
     found = {finding.rule for finding in trace.recording.audit().findings}
     assert found == ({RULES[trace.word]} if trace.word in RULES else set())
+
+
+def test_what_is_shown_of_a_wrong_tool_does_not_say_that_its_token_is_unknown() -> None:
+    answer = copies(told, when=lambda context, size: context.progress_token is not None)
+    verdict = exercises.progress().report.check(answer)
+    assert not verdict.passed
+    assert verdict.recording is not None
+    assert "no request in flight" not in verdict.recording.transcript()

@@ -51,6 +51,8 @@ CASES: Final = (
     Case("a notification without a total, while the bar shows something", 0.5, 7, None, OPTIONAL),
     Case("a notification with a total of 0", 0.5, 1, 0, OPTIONAL),
     Case("the first notification, with a total of 0", None, 1, 0, OPTIONAL),
+    Case("the first notification, with a total below 0", None, 1, -4, OPTIONAL),
+    Case("a notification with a total below 0, and progress below that", 0.2, -6, -4, OPTIONAL),
     Case("a notification that has more than the total", 0.9, 11, 10, RISES),
     Case("a notification whose total has grown", 0.5, 6, 20, RISES),
     Case("a notification with fractions", None, 0.3, 1.2, RISES),
@@ -107,6 +109,8 @@ def _compare(answer: object, learner: Learner, shown: Share, step: Step, what: s
             look = "Without a total that can be used no share can be calculated: what is shown stays."
         elif wanted == shown:
             look = "The user has seen more already: what is shown stays."
+        elif wanted in (0.0, 1.0):
+            look = "The bar stays between 0 and 1, whatever the numbers are."
         raise NotYet(
             f"{what[0].upper()}{what[1:]}: {where}. {name_of(answer)} returned {show(value)}, and "
             f"{show(wanted)} was expected.",

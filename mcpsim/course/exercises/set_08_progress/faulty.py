@@ -20,10 +20,10 @@ def grade(answer: object, learner: Learner) -> Passed:
         tuple(WORDS),
         name="faults",
         look=lambda letter: (
-            f"Go through {letter} line by line, with one question: which tokens are active now?"
+            f"Go through {letter} line by line, with two questions: which tokens are active now, and is each "
+            "value greater than the one before?"
         ),
         passed="All eight are right: four break a rule, and four only look odd.",
-        recording=lambda letter: TRACES[letter].recording,
     )
 
 

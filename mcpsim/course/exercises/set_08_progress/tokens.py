@@ -65,7 +65,7 @@ def _chosen(answer: object, learner: Learner, active: list[Token]) -> Token:
         raise NotYet(
             f"{name_of(answer)} returned {show(token)} for {what}. That one is in use.",
             UNIQUE,
-            "Requests end in any order. How many are active says nothing about which tokens are free.",
+            "Look into the list: how many there are, or what you gave before, does not say which are free.",
         )
     return token
 

@@ -130,7 +130,7 @@ TRACES: Final[Mapping[str, Trace]] = {
     ),
     "D": Trace(
         "fine",
-        "5 of 4 looks odd, and breaks no rule: the values increase.",
+        "The token is 0, and 5 of 4 looks odd. Neither breaks a rule: the values increase.",
         _NOTHING_OF_TOTALS,
         (_call(1, 0), _progress(0, 3, 4), _progress(0, 5, 4), _answer(1)),
     ),
@@ -178,7 +178,8 @@ TRACES: Final[Mapping[str, Trace]] = {
     ),
     "H": Trace(
         "fine",
-        "The total changes, and the last value is less than it. Neither is forbidden.",
+        "The token is an empty text, the total changes, and the last value is less than it. Nothing of "
+        "that is forbidden.",
         _NOTHING_OF_TOTALS,
         (_call(1, ""), _progress("", 5, 10, "Found more"), _progress("", 6, 20), _answer(1)),
     ),
