@@ -192,7 +192,7 @@ OUTCOMES: Final = [
     ("outcome", outcome_by_text, "whose text looks like an error", "and not in its text"),
     ("outcome", outcome_by_emptiness, "gives an empty text", "`is_error`"),
     ("outcome", outcome_lets_errors_out, "raised ProtocolError: -32602", "Catch it"),
-    ("outcome", outcome_lets_timeouts_out, "raised RequestTimeout", "simulate"),
+    ("outcome", outcome_lets_timeouts_out, "raised RequestTimeout", "catch it"),
     ("outcome", outcome_with_a_code_for_timeouts, "It is 'no answer'", "must not be mistaken"),
     ("outcome", outcome_tries_again, "does not answer in time. The story calls it 2 times", "Call it once"),
     ("outcome", outcome_of_nothing, "sends no `tools/call`", "calls a tool"),
@@ -299,7 +299,35 @@ def invoice_for_everybody(number: str, look_up: Any) -> Any:
     return f"Invoice {number}"
 
 
+def invoice(missing: str, down: str) -> Any:
+    """A function with these texts; {number} and {error} stand for what they say."""
+
+    def find_invoice(number: str, look_up: Any) -> Any:
+        try:
+            return look_up(number)
+        except LookupError as error:
+            raise ToolError(missing.format(number=number, error=str(error)[:12])) from None
+        except ConnectionError as error:
+            raise ToolError(down.format(number=number, error=str(error)[:12])) from None
+
+    return find_invoice
+
+
 INVOICES: Final = [
+    ("invoice", invoice("{number} not found.", "Down. This does not mean that the invoice does not exist.")),
+    ("invoice", invoice("No invoice {number}.", "No invoice can be looked up now, nor {number}.")),
+    ("invoice", invoice("No invoice {number}.", "I cannot say whether {number} does not exist.")),
+    ("invoice", invoice("{number}", "Down."), "says 'INV-", "in a few words"),
+    ("invoice", invoice("No invoice {number}.", ""), "says ''. From that", "what the model can do"),
+    ("invoice", invoice("No invoice {number}.", "Down: {error}"), "goes over the wire, and 'db-", "for you"),
+    ("invoice", invoice("No invoice {number}.", "{number} not found. Down."), "takes it", "did not answer"),
+    (
+        "invoice",
+        invoice("Which {number}?", "There is no invoice {number}, or the database is down."),
+        "takes it",
+        "not",
+    ),
+    ("invoice", invoice("Which {number}?", "Down. The invoice doesn't exist."), "takes it", "nobody knows"),
     ("invoice", invoice_by_table),
     ("invoice", invoice_lets_the_fault_out),
     ("invoice", invoice_lets_all_out, "The number is not in it", "Catch the LookupError"),
@@ -409,7 +437,7 @@ AGAINS: Final = [
     ("again", paying(lambda bill, number: bill, 9), "tried 9 times", "5 times at most"),
     ("again", pay_whatever_comes, "has no such tool. The bill", "today or tomorrow"),
     ("again", pay_until_it_is_paid, "answers by a tool error. The bill", "it would be the same again"),
-    ("again", pay_and_see, "raised RequestTimeout", "simulate"),
+    ("again", pay_and_see, "raised RequestTimeout", "and try again"),
     ("again", pay_without_a_name, "was not paid: the tool was called with", "both are texts"),
     ("again", pay_nothing, "tried never", "call_tool"),
     ("again", pay_to_be_sure, "answers in time. The bill", "as soon as an answer comes"),

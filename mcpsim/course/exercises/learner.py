@@ -30,6 +30,7 @@ _PLAY_IT: Final = "Play the story yourself with `simulate` and look at the messa
 _CATCH_IT: Final = (
     "The server's error comes as an exception. Catch it where you ask: `except ProtocolError as error`."
 )
+_NO_LOOKS: Final[Mapping[type[BaseException], str]] = {}
 _PLAIN: Final = "{name} is a `def` and no `async def`: it can wait for no answer."
 _ASYNC: Final = "Begin it with `async def`, and write `await` before each call of the client's methods."
 _CALL_IT: Final = "Call it yourself with these arguments, in a cell of your own."
@@ -115,6 +116,7 @@ class Learner:
         title: str = "Your story",
         judge: Callable[[Recording], None] = _no_remarks,
         written: Any = None,
+        looks: Mapping[type[BaseException], str] = _NO_LOOKS,
         **setting: Any,
     ) -> Run:
         """Play a story of the learner's on the virtual clock.
@@ -126,6 +128,7 @@ class Learner:
             judge: looks at the recording, also where the story raised: what it sees is often the reason. It
                 raises NotYet.
             written: what the learner wrote, where that is not the story but something that the story uses.
+            looks: what to look at next where the story raises one of these.
             setting: more of what `simulate` takes, such as `faults`, `twist`, `connect`, `gateway`.
 
         Raises:
@@ -167,7 +170,8 @@ class Learner:
             )
         if run.error is None and is_placeholder(run.value):
             raise NotAttempted
-        error = None if run.error is None else _raised(own, run.error, "", _PLAY_IT, run.recording)
+        look = next((text for kind, text in looks.items() if isinstance(run.error, kind)), _PLAY_IT)
+        error = None if run.error is None else _raised(own, run.error, "", look, run.recording)
         is_plain = written is None and plain.is_so and inspect.isfunction(story)
         try:
             judge(run.recording)

@@ -23,7 +23,7 @@ from mcpsim.course.exercises.set_12_errors.rules import (
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import exchanges, require_valid
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
-from mcpsim.errors import ToolError
+from mcpsim.errors import RequestTimeout, ToolError
 from mcpsim.recording import Recording
 from mcpsim.server import Server
 
@@ -117,6 +117,7 @@ def grade(answer: object, learner: Learner) -> Passed:
                 seed=seed,
                 title=TITLE,
                 written=answer,
+                looks={RequestTimeout: "Catch `RequestTimeout`, and try again, up to 5 times."},
             )
             if any(is_placeholder(value) for value in run.value):
                 raise NotAttempted

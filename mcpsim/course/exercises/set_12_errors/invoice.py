@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -23,6 +24,20 @@ from mcpsim.server import Server
 
 TOOL: Final = "find_invoice"
 THERE, UNKNOWN, DOWN = "is there", "does not exist", "cannot be looked up: the database is down"
+
+
+# What says of an invoice that there is none, in a sentence whose words are all about that. "#" is its number.
+_DENIAL: Final = re.compile(
+    r"\bno (?:such )?invoice(?: #| with|\s*[,:;]|$)|\bnot (?:found|exist)\b|n't exist\b|\bunknown invoice\b"
+)
+# What takes that back: "this does not mean that", "nobody knows whether".
+_OPEN: Final = re.compile(r"\b(?:whether|if|mean|means|say|tell|know|knows|known)\b")
+
+
+def denies(text: str, number: str) -> bool:
+    """Whether a text claims that there is no invoice of this number."""
+    sentences = re.split(r"[.!?\n]+", text.replace(number, "#").lower())
+    return any(_DENIAL.search(one.strip()) and not _OPEN.search(one) for one in sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +67,10 @@ class Database:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What may stand in no answer."""
-        return (self.host, self.user, self.password, self.table)
+        """What may stand in no answer: the names and the password, and how the exceptions' texts begin."""
+        host, _, _ = self.host.partition(".")
+        kinds = (self.user.partition("_")[0] + "_", self.table.partition("_")[0] + "_")
+        return (self.host, self.user, self.password, self.table, host, *kinds, "SELECT", ":5432")
 
     def look_up(self, number: Any) -> str:
         """An invoice.
@@ -174,6 +191,21 @@ def _judge_result(where: str, answer: object, database: Database, given: list[An
             f"{where} The tool says {show(text)}, as if all were well: `isError` is not true.",
             TOOL_ERROR,
             "A text that is returned is a result. `raise ToolError(text)` makes it a tool error.",
+            run.recording,
+        )
+    if not any(letter.isalpha() for letter in text.replace(database.number, "")):
+        raise NotYet(
+            f"{where} The tool error says {show(text)}. From that a model learns nothing.",
+            TOOL_ERROR,
+            "Say in a few words what is wrong, and what the model can do.",
+            run.recording,
+        )
+    if database.state == DOWN and denies(text, database.number):
+        raise NotYet(
+            f"{where} The tool error says {show(text)}. So the model takes it that there is no such invoice.",
+            TOOL_ERROR,
+            "The database did not answer, so nobody knows about the invoice. Say that, and nothing of the "
+            "invoice.",
             run.recording,
         )
     if database.state == UNKNOWN and database.number not in text:

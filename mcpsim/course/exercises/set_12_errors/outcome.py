@@ -19,7 +19,13 @@ from mcpsim.course.exercises.set_12_errors.rules import LOCAL, PROTOCOL_ERROR, T
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.traffic import exchanges
 from mcpsim.course.exercises.verdict import NotYet, Rule
-from mcpsim.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ProtocolError, ToolError
+from mcpsim.errors import (
+    INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
+    ProtocolError,
+    RequestTimeout,
+    ToolError,
+)
 from mcpsim.recording import Recording
 from mcpsim.server import Server
 
@@ -139,6 +145,7 @@ def grade(answer: object, learner: Learner) -> Passed:
                 seed=seed,
                 title=TITLE,
                 judge=partial(_judge, case),
+                looks={RequestTimeout: _LOOKS[NOTHING]},
             )
             _judge_value(case, desk, answer, run.value, run.recording)
     return Passed(f"{len(CASES)} ways for a call to end, and none was taken for another.")
@@ -192,7 +199,7 @@ _LOOKS: Final = {
     RESULT: "Whether a result is an error stands in `is_error`, and not in its text.",
     TOOL: "A tool error is a result, and nothing is raised: look at `is_error`.",
     PROTOCOL: "A protocol error comes as an exception: `except ProtocolError as error`.",
-    NOTHING: "Where nothing comes in time, the client raises `RequestTimeout`.",
+    NOTHING: "Where nothing comes in time, the client raises `RequestTimeout`: catch it.",
 }
 
 TITLE: Final = "What came of a call"
