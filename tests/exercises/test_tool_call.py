@@ -203,7 +203,15 @@ def silent_after_stop(outcome: Any) -> Any:
     return "" if "stopped" in outcome else None
 
 
+def structured_first(outcome: Any) -> Any:
+    result = outcome.get("result", {})
+    if not result.get("content") or "structuredContent" not in result:
+        return None
+    return f"{result['structuredContent']} {tell({'result': {'content': result['content']}})}"
+
+
 READS: Final = [
+    ("reads", telling(structured_first), "stands too early", "then `structuredContent`"),
     ("reads", tell),
     ("reads", telling(lambda outcome: None)),
     (
@@ -432,9 +440,9 @@ HOSTS: Final = [
     ("host", hosting(denied=""), "It should begin with 'Denied:'", "tell the model"),
     ("host", hosting(stop="none"), "read 'Dug up", "`with stoppable() as scope:`"),
     ("host", hosting(limit="calls"), "the model was given", "After 4 wishes"),
-    ("host", hosting(limit="none"), "the model never has enough", "After 4 wishes"),
+    ("host", hosting(limit="none"), "and 45 more. The model had 4", "After 4 wishes"),
     ("host", hosting(last=False), f"uses {MOST} tools and then answers", "also where it comes after 4 tools"),
-    ("host", host_that_asks_for_all_at_once, "the user presses Stop", "the model reads it"),
+    ("host", host_that_asks_for_all_at_once, "the user presses Stop", "open a `stoppable()` for each"),
     ("host", host_that_shields, "the server was never told, and worked on", "leaving it cancels"),
     ("host", host_that_never_asks_the_model, "the first thing that the model read was None", "`turn = "),
     ("host", host_that_begins_with_a_greeting, "the first thing that the model read was", "begins the"),
@@ -472,12 +480,17 @@ def writing(
     action: bool = True,
     checks: bool = True,
     progress: bool = True,
+    early: bool = False,
+    empty: str = "",
+    kind: str = "boolean",
     cancelled: str = "Not written.",
 ) -> Any:
     async def work(context: Any, parts: int, write: Any, names: Any) -> str:
         for part in range(1, parts + 1):
+            if early:
+                await context.report_progress(part, parts)
             await write(part, names)
-            if progress:
+            if progress and not early:
                 await context.report_progress(part, parts)
         return f"{parts} parts"
 
@@ -488,12 +501,18 @@ def writing(
             done = await work(context, parts, write, True)
         elif first == "part":
             await write(1, True)
-        answer = await context.elicit("Names?", FORM)
+        form = {"type": "object", "properties": {"names": {"type": kind}}}
+        answer = await context.elicit("Names?", form if empty else FORM | {"properties": form["properties"]})
         if action and answer.action == "decline":
             return "Not written."
         if action and answer.action == "cancel":
             return cancelled
-        names = answer.content["names"] if content and answer.content else True
+        if empty == "KeyError":
+            names = answer.content["names"]
+        elif empty:
+            names = answer.content.get("names", False if empty == "False" else None)
+        else:
+            names = answer.content["names"] if content and answer.content else True
         if first == "work":
             return done
         if first == "twice":
@@ -525,6 +544,19 @@ async def write_all_at_once(context: Any, parts: Any, write: Any) -> Any:
     return f"{parts} parts"
 
 
+async def write_then_report(context: Any, parts: Any, write: Any) -> Any:
+    done: list[Any] = []
+
+    async def write_only(part: Any, names: Any) -> None:
+        await write(part, names)
+        done.append(part)
+
+    text = await writing(progress=False)(context, parts, write_only)
+    for part in done:
+        await context.report_progress(part, parts)
+    return text
+
+
 async def write_for_nobody_who_cannot_be_asked(context: Any, parts: Any, write: Any) -> Any:
     if "elicitation" not in context.capabilities:
         return "Not written."
@@ -537,6 +569,12 @@ WRITERS: Final = [
     ("ask_first", writing(first="work"), "had been begun", "your function begins anew"),
     ("ask_first", writing(first="part"), "one part had been begun", "Ask first, and write then"),
     ("ask_first", writing(first="twice"), "The user was asked twice", "Ask once"),
+    ("ask_first", writing(empty="False")),
+    ("ask_first", writing(empty="KeyError"), "raised KeyError: 'names'", "may be left out"),
+    ("ask_first", writing(empty="None"), "with `names` as None", "is no yes"),
+    ("ask_first", writing(kind="string"), "The form is {", "It should have one field"),
+    ("ask_first", writing(early=True), "A report said that 1 of 3 were done, and 0 were", "After each part"),
+    ("ask_first", write_then_report, "A report said that 1 of 3 were done, and 3 were", "After each part"),
     (
         "ask_first",
         writing(content=False),
@@ -544,7 +582,7 @@ WRITERS: Final = [
         "`answer.content`",
     ),
     ("ask_first", writing(action=False), "The user declines", 'it may be "accept"'),
-    ("ask_first", writing(checks=False), "raised CapabilityMissing", "Put it into a server"),
+    ("ask_first", writing(checks=False), "raised CapabilityMissing", "Look first whether"),
     ("ask_first", writing(progress=False), "The progress was []", "MUST be larger"),
     ("ask_first", writing(cancelled="Cancelled."), "returned 'Cancelled.'", "Return"),
     ("ask_first", write_never_asking, "The user was never asked", "Ask once"),
@@ -552,8 +590,8 @@ WRITERS: Final = [
     (
         "ask_first",
         write_for_nobody_who_cannot_be_asked,
-        "The parts that were written are []",
-        "after the question",
+        "Nothing was written",
+        "has not agreed to names",
     ),
 ]
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcpsim.course.exercises.learner import is_placeholder, require_function
 from mcpsim.course.exercises.showing import describe_error, name_of
-from mcpsim.course.exercises.verdict import NotAttempted, NotYet
+from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.recording import Recording
 
+#: The rule that decides where a handler raises something, and what to look at next.
+Advice = tuple[Rule | None, str]
+
+_NO_ADVICE: Final[Mapping[type[Exception], Advice]] = {}
 _PLAY_IT: Final = "Put it into a server of your own, play it with `simulate`, and look at the messages."
 
 
@@ -49,12 +54,19 @@ class Handler:
         self._is_open = self._is_open or is_placeholder(value)
         return value
 
-    def require_no_error(self, recording: Recording, *, expected: type[Exception] | None = None) -> None:
+    def require_no_error(
+        self,
+        recording: Recording,
+        *,
+        expected: type[Exception] | None = None,
+        advice: Mapping[type[Exception], Advice] = _NO_ADVICE,
+    ) -> None:
         """It came to its end, and neither raised nor returned `...`.
 
         Args:
             recording: the run, to be shown with what is wrong.
             expected: an error that is meant to come out.
+            advice: what to say of errors that are known to come.
 
         Raises:
             NotAttempted: it returned `...`.
@@ -70,8 +82,12 @@ class Handler:
             raise NotAttempted
         if self._error is None or (expected is not None and isinstance(self._error, expected)):
             return
+        rule, look = next(
+            (said for kind, said in advice.items() if isinstance(self._error, kind)), (None, _PLAY_IT)
+        )
         raise NotYet(
             f"{name_of(self._function)} raised {describe_error(self._error, self._function)}.",
-            look=_PLAY_IT,
-            recording=recording,
+            rule,
+            look,
+            recording,
         )

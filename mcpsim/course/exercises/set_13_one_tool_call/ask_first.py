@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -11,13 +11,13 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
-from mcpsim.course.exercises.handler import Handler
+from mcpsim.course.exercises.handler import Advice, Handler
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
-from mcpsim.errors import ProtocolError, RequestTimeout
+from mcpsim.errors import CapabilityMissing, ProtocolError, RequestTimeout
 from mcpsim.messages import Notification
 from mcpsim.recording import Recording
 from mcpsim.server import Context, Server
@@ -53,10 +53,12 @@ class Desk:
 
     Attributes:
         written: the number of each part that was finished, and whether it names customers.
+        at_us: when each of them was finished, in microseconds of the simulated clock.
         begun: how many parts were begun.
     """
 
     written: list[tuple[Any, Any]] = field(default_factory=list[tuple[Any, Any]])
+    at_us: list[int] = field(default_factory=list[int])
     begun: int = 0
 
     async def write(self, part: Any, names: Any) -> None:
@@ -64,6 +66,7 @@ class Desk:
         self.begun += 1
         await anyio.sleep(PART_S)
         self.written.append((part, names))
+        self.at_us.append(round(anyio.current_time() * 1_000_000))
 
 
 def office(write_report: Callable[..., Any], parts: int = 3) -> Server:
@@ -102,6 +105,8 @@ class Scene:
 SCENES: Final = (
     Scene("accepts, with names", {"names": True}, True),
     Scene("accepts, without names", {"names": False}, False),
+    # Only where the form lets them.
+    Scene("accepts, and fills in no more than the form requires", {}, False),
     Scene("declines", "decline", None),
     Scene("closes the question", "cancel", None),
     Scene("cannot be asked: the client declares no elicitation", None, False),
@@ -127,6 +132,7 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
     server = Server("report-office")
     values: list[Any] = []
     asked_after: list[int] = []
+    strange: list[Any] = []
 
     @server.tool()
     async def write_report(context: Context) -> str:
@@ -137,6 +143,12 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
 
     def asks(form: Any) -> Any:
         asked_after.append(desk.begun)
+        schema: Any = form.requested_schema
+        if _kinds_of(schema) != {"names": "boolean"}:
+            strange.append(schema)
+            return "cancel"
+        if scene.answer == {} and "names" in schema.get("required", ()):
+            return {"names": False}
         return scene.answer
 
     async def story(client: Client) -> Any:
@@ -151,10 +163,16 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
     where = f"The user {scene.what} ({world})."
 
     def judge(recording: Recording) -> None:
-        handler.require_no_error(recording)
+        handler.require_no_error(recording, advice=_ADVICE)
+        if strange:
+            raise NotYet(
+                f"{where} The form is {show(strange[0])}.",
+                None,
+                'It should have one field, and no other: `"names": {"type": "boolean"}` under `properties`.',
+            )
         _judge_asking(where, scene, asked_after)
         _judge_work(where, scene, parts, desk)
-        _judge_progress(where, scene, parts, recording)
+        _judge_progress(where, scene, parts, desk, recording)
         _judge_value(where, answer, scene, parts, values)
 
     learner.play(
@@ -167,6 +185,25 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
         judge=judge,
         written=answer,
     )
+
+
+_ADVICE: Final[Mapping[type[Exception], Advice]] = {
+    CapabilityMissing: (
+        DECLARED,
+        'Look first whether the client can ask: `if "elicitation" in context.capabilities`. Write without '
+        "names where it cannot.",
+    ),
+    KeyError: (
+        ACTIONS,
+        "A field that the form does not require may be left out by the user: "
+        '`answer.content.get("names", False)`.',
+    ),
+}
+
+
+def _kinds_of(schema: Any) -> dict[str, Any]:
+    """The fields of a form, each with its type."""
+    return {name: field.get("type") for name, field in schema.get("properties", {}).items()}
 
 
 def _judge_asking(where: str, scene: Scene, asked_after: list[int]) -> None:
@@ -196,6 +233,12 @@ def _judge_work(where: str, scene: Scene, parts: int, desk: Desk) -> None:
                 'Look at `answer.action` first: it may be "accept", "decline" or "cancel".',
             )
         return
+    if not numbers and scene.answer is None:
+        raise NotYet(
+            f"{where} Nothing was written.",
+            DECLARED,
+            "Whom nobody could ask has not agreed to names. A report without them can be written.",
+        )
     if numbers != list(range(1, parts + 1)):
         raise NotYet(
             f"{where} The parts that were written are {show(numbers)}. They should be 1 to {parts}, each "
@@ -208,27 +251,36 @@ def _judge_work(where: str, scene: Scene, parts: int, desk: Desk) -> None:
         raise NotYet(
             f"{where} A part was written with `names` as {show(wrong[0])}. It should be {scene.names}.",
             DECLARED if scene.answer is None else ACTIONS,
-            "Accepting the form is not the answer: that stands in `answer.content`."
+            "Accepting the form is not the answer: that stands in `answer.content`. A field that was left "
+            "out is no yes."
             if scene.answer is not None
             else "Whom nobody could ask has not agreed: write without names.",
         )
 
 
-def _judge_progress(where: str, scene: Scene, parts: int, recording: Recording) -> None:
-    steps = [
-        (params.get("progress"), params.get("total"))
+def _judge_progress(where: str, scene: Scene, parts: int, desk: Desk, recording: Recording) -> None:
+    reports = [
+        (frame.sent_us, message.params or {})
         for frame in recording.frames
-        if isinstance(message := frame.parsed, Notification)
-        and message.method == "notifications/progress"
-        and (params := message.params or {})
+        if isinstance(message := frame.parsed, Notification) and message.method == "notifications/progress"
     ]
+    steps = [(params.get("progress"), params.get("total")) for _, params in reports]
     wanted = [] if scene.names is None else [(part, parts) for part in range(1, parts + 1)]
     if steps != wanted:
         raise NotYet(
             f"{where} The progress was {show(steps)}. It should be {show(wanted)}.",
             PROGRESS,
-            "After each part: `await context.report_progress(part, parts)`.",
+            _AFTER_EACH,
         )
+    for (at_us, _), (said, _) in zip(reports, steps, strict=True):
+        done = sum(one <= at_us for one in desk.at_us)
+        if done != said:
+            raise NotYet(
+                f"{where} A report said that {said} of {parts} were done, and {done} were.", None, _AFTER_EACH
+            )
+
+
+_AFTER_EACH: Final = "After each part: `await context.report_progress(part, parts)`."
 
 
 def _judge_value(where: str, answer: object, scene: Scene, parts: int, values: list[Any]) -> None:
@@ -261,7 +313,8 @@ do in both eras.
 
 1. Ask the user whether the report may name customers: `await context.elicit(message, form)`, with a form
    that has the one field `names`, a boolean. The answer has an `action` (`"accept"`, `"decline"` or
-   `"cancel"`), and `content`, a dict, if it was accepted.
+   `"cancel"`), and `content`, a dict, if it was accepted: what the form does not require may be
+   missing in it.
 2. `await write(part, names)` writes a part and takes a second; `names` is True or False. Write the parts
    from 1 to `parts`, and after each of them report the progress: so many of `parts`.
 3. Return `"5 parts"`, or however many there are.

@@ -292,7 +292,7 @@ def _judge_calls(
             )
     if len(sent) > len(wanted):
         raise NotYet(
-            f"{where} {len(sent)} calls were sent: {', '.join(map(_shown, sent))}. The model had "
+            f"{where} {len(sent)} calls were sent: {_listed(sent)}. The model had "
             f"{len(wanted)} "
             "within its limit that the user agreed to.",
             LOOP,
@@ -315,7 +315,12 @@ def _judge_reading(where: str, wish: str, uses: list[Use], has_read: list[str], 
                 f"{where} the model wanted {_shown(_as_pair(use))} and never heard what came of it.",
                 use.rule,
                 "Whatever comes of a wish, the model reads it: `turn = model.reads(text)`, and the loop "
-                "goes on.",
+                "goes on."
+                + (
+                    " A Stop ends one call: open a `stoppable()` for each."
+                    if any(one.mark == STOPPED for one in uses)
+                    else ""
+                ),
             )
         text = has_read[number]
         begins = next((mark for mark in MARKS if text.startswith(mark)), "")
@@ -360,11 +365,16 @@ def _judge_questions(where: str, uses: list[Use], asked: list[tuple[str, dict[st
     wanted = [_as_pair(use) for use in uses[:MOST]]
     if asked != wanted:
         raise NotYet(
-            f"{where} the user was asked about {', '.join(map(_shown, asked)) or 'nothing'}. It should have "
-            f"been {', '.join(map(_shown, wanted))}, each once.",
+            f"{where} the user was asked about {_listed(asked) or 'nothing'}. It should have been "
+            f"{_listed(wanted)}, each once.",
             CONSENT,
             f"One question for each wish within the limit of {MOST}, and none beyond it.",
         )
+
+
+def _listed(pairs: list[tuple[str, dict[str, Any]]]) -> str:
+    more = len(pairs) - MOST - 1
+    return ", ".join(map(_shown, pairs[: MOST + 1])) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(pair: tuple[str, dict[str, Any]]) -> str:

@@ -26,6 +26,7 @@ PROTOCOL_ERROR: Final = Rule("Clients MAY give protocol errors to the model.", "
 BLOCKS: Final = Rule(
     "A result may hold several content items, of different types.", "server/tools#tool-result"
 )
+IN_ORDER: Final = "Keep the order of the blocks."
 STRUCTURED: Final = Rule(
     "Structured content is any JSON value. A tool SHOULD also give it as text; it may have not.",
     "server/tools#structured-content",
@@ -51,6 +52,7 @@ class Case:
         needs: what the model must be able to read, in this order.
         hides: what it must not read, by what that is.
         rule: what decides.
+        order: what to say where `needs` come in another order; "" where any order will do.
     """
 
     what: str
@@ -59,6 +61,7 @@ class Case:
     needs: tuple[str, ...]
     hides: dict[str, str]
     rule: Rule
+    order: str = ""
 
 
 def _word(rng: Random) -> str:
@@ -77,8 +80,9 @@ def _case(
     *needs: str,
     mark: str = "",
     hides: dict[str, str] | None = None,
+    order: str = "",
 ) -> Case:
-    return Case(what, {"result": result}, mark, needs, hides or {}, rule)
+    return Case(what, {"result": result}, mark, needs, hides or {}, rule, order)
 
 
 def _one_text(rng: Random) -> Case:
@@ -91,7 +95,7 @@ def _one_text(rng: Random) -> Case:
 def _several_texts(rng: Random) -> Case:
     words = [_word(rng) for _ in range(rng.choice((2, 3)))]
     blocks = [_text(f"{word}.") for word in words]
-    return _case("a result with several texts", {"content": blocks}, BLOCKS, *words)
+    return _case("a result with several texts", {"content": blocks}, BLOCKS, *words, order=IN_ORDER)
 
 
 def _looks_like_an_error(rng: Random) -> Case:
@@ -123,6 +127,7 @@ def _structured_besides(rng: Random) -> Case:
         STRUCTURED,
         word,
         str(number),
+        order="First what the blocks hold, then `structuredContent`.",
     )
 
 
@@ -170,6 +175,7 @@ def _picture(rng: Random) -> Case:
         BLOCKS,
         word,
         mime,
+        order=IN_ORDER,
         hides={"the Base64 data": data},
     )
 
@@ -324,8 +330,8 @@ def _judge(case: Case, answer: object, value: object) -> None:
                 "Go through all blocks of `content`, in order, then look whether there is "
                 "`structuredContent`. Each type of block has its own words.",
             )
-        if at < found and case.rule is BLOCKS:
-            raise NotYet(f"{seen} {need!r} stands too early.", case.rule, "Keep the order of the blocks.")
+        if at < found and case.order:
+            raise NotYet(f"{seen} {need!r} stands too early.", case.rule, case.order)
         found = max(found, at)
     for what, secret in case.hides.items():
         if secret in text:
@@ -361,7 +367,7 @@ What a result holds, in its order:
 - after the blocks, the `structuredContent`, as JSON or in words; it may be any JSON value.
 
 A block whose `annotations` have an `audience` without `"assistant"` is not for the model. The text is never
-empty. Only failures begin with one of the three words.""",
+empty. Write one of the three words before a failure, and before nothing else.""",
     answer="text_for_model",
     starter='''\
 def text_for_model(outcome):
@@ -388,7 +394,7 @@ def text_of_block(block):
     if block["type"] == "resource_link":
         return f"A link: {block['uri']}"
     if block["type"] == "resource":
-        return block["resource"].get("text") or f"A file: {block['resource']['uri']}"
+        return block["resource"].get("text", f"A file: {block['resource']['uri']}")
     return f"There is a block of type {block['mimeType']}, which cannot be shown here.\"""",
         """\
 def text_for_model(outcome):
