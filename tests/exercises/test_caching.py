@@ -82,7 +82,7 @@ def fits_step_by_step(entry: Any, method: str, params: Any, principal: str) -> b
             return False
     if json.dumps(entry.params, sort_keys=True) != json.dumps(params, sort_keys=True):
         return False
-    return entry.result["cacheScope"] != "private" or entry.principal == principal
+    return entry.result.get("cacheScope", "private") != "private" or entry.principal == principal
 
 
 def fits_but(**changed: Any) -> Any:
@@ -92,7 +92,7 @@ def fits_but(**changed: Any) -> Any:
         return entry.params == params
 
     def own(entry: Any, method: str, params: Any, principal: str) -> bool:
-        return entry.result["cacheScope"] == "public" or entry.principal == principal
+        return entry.result.get("cacheScope") == "public" or entry.principal == principal
 
     parts: dict[str, Any] = {
         "cacheable": lambda entry, method, params, principal: method in SIX,
@@ -125,6 +125,10 @@ def in_small_letters(entry: Any, method: str, params: Any, principal: str) -> bo
     return str(entry.params).lower() == str(params).lower()
 
 
+def public_unless_private(entry: Any, method: str, params: Any, principal: str) -> bool:
+    return entry.result.get("cacheScope") != "private" or entry.principal == principal
+
+
 FITTING: Final = [
     ("fits", fits_step_by_step),
     ("fits", fits_but()),
@@ -139,6 +143,8 @@ FITTING: Final = [
     ("fits", fits_but(retry=lambda entry, m, params, p: "inputResponses" not in params)),
     ("fits", fits_but(cacheable=anything)),
     ("fits", fits_but(complete=anything)),
+    ("fits", fits_but(own=public_unless_private)),
+    ("fits", fits_but(own=lambda entry, m, p, who: entry.result["cacheScope"] == "public")),
     ("fits", lambda *given: 1),
 ]
 WHY_NOT: Final = [
@@ -155,6 +161,8 @@ WHY_NOT: Final = [
     ("with a request state alone", "MUST NOT be cached"),
     ("The same tool call.", "Six methods"),
     ("An interim result", "not cacheable"),
+    ("without a `cacheScope`, of another caller. Kept for", "To take it for private is careful"),
+    ("raised KeyError: 'cacheScope'", "Call it yourself"),
     ("returned 1", "True or False"),
 ]
 FITS: Final = [(*row, *why) for row, why in zip(FITTING, WHY_NOT, strict=True)]
@@ -222,7 +230,7 @@ FRESHES: Final = [
     (
         "still_fresh",
         fresh_when(lambda entry, news, now: any(concerned(entry, *one[1:]) for one in news)),
-        "had changed before the result came",
+        " ms before that. ",
         "SHOULD consider the result fresh",
     ),
     (
@@ -366,6 +374,16 @@ class Deaf(ByKey):
         """Hears nothing."""
 
 
+class HearsOfTheFirstPage(ByKey):
+    def concerned(self, key: Any, method: str, params: Any) -> bool:
+        return super().concerned(key, method, params) and "cursor" not in json.loads(key[1])
+
+
+class FreshAtTheEnd(ByKey):
+    def until(self, result: Any, now_ms: int) -> int:
+        return now_ms + int(result["ttlMs"]) + (1 if result["ttlMs"] else 0)
+
+
 class Startled(ByKey):
     def notified(self, method: str, params: Any, now_ms: int) -> None:
         self.kept.clear()
@@ -434,6 +452,9 @@ CACHES: Final = [
     ("host_cache", KeepsForEver, "and is stale", "now < time received"),
     ("host_cache", InSeconds, "`get` returned None", "SHOULD consider the result fresh"),
     ("host_cache", Deaf, "and a notification has come since", "stale at once"),
+    ("host_cache", HearsOfTheFirstPage, "and a notification has come since", "stale at once"),
+    ("host_cache", FreshAtTheEnd, "and is stale", "now < time received"),
+    ("host_cache", ByKey(), "This is not a class: it is of type ByKey", "Pass the class itself"),
     ("host_cache", Startled, "`get` returned None", "nobody needs to ask"),
     ("host_cache", KeepsNothing, "`get` returned None", "nobody needs to ask"),
     ("host_cache", GivesEntries, "which nobody has put in", "Return a result as it came"),
@@ -560,6 +581,25 @@ def first_stamp(kept: Any) -> float:
     return kept[None][1] if None in kept else now()
 
 
+async def pages_since_they_were_asked_for(client: Any, kept: dict[Any, Any]) -> Any:
+    names: list[str] = []
+    cursor: Any = None
+    while True:
+        page, asked_s = kept.get(cursor, (None, 0))
+        if page is None or now() >= asked_s + page["ttlMs"] / 1000:
+            asked_s = now()
+            try:
+                page = await client.request(LIST, {} if cursor is None else {"cursor": cursor})
+            except ProtocolError:
+                kept.clear()
+                return await pages_since_they_were_asked_for(client, kept)
+            kept[cursor] = page, asked_s
+        names += [one["name"] for one in page["resources"]]
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return names
+
+
 CLOCKS: Final = [
     ("page_clocks", pages_in_a_loop),
     ("page_clocks", pages_with_the_workbooks_cache),
@@ -616,6 +656,12 @@ CLOCKS: Final = [
     ),
     ("page_clocks", pages_all_or_nothing, "It is needed at 10 s.", "missing, or stale by now"),
     ("page_clocks", pages_all_when_one_is_stale, "It is needed at 10 s.", "still fresh"),
+    (
+        "page_clocks",
+        pages_since_they_were_asked_for,
+        "come four seconds after they were asked for. It is needed at 22 s.",
+        "still fresh",
+    ),
     ("page_clocks", pages_last_only, "The right pages were asked for.", "the names of all pages"),
 ]
 

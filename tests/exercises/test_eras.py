@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+import anyio
 import pytest
 from mcp_types.methods import (
     parse_server_notification,
@@ -232,6 +233,20 @@ def silence_is_an_error(status: Any, body: Any, modern: Any, legacy: Any) -> Any
     return ("none", None) if body is None else None
 
 
+def falls_back_where_nothing_is_common(status: Any, body: Any, modern: Any, legacy: Any) -> Any:
+    if not body or '"supportedVersions"' not in body or not legacy:
+        return None
+    listed = json.loads(body)["result"]["supportedVersions"]
+    return None if set(listed) & set(modern) else ("legacy", legacy[0])
+
+
+def takes_the_first_in_common(status: Any, body: Any, modern: Any, legacy: Any) -> Any:
+    if not body or '"supportedVersions"' not in body:
+        return None
+    listed = json.loads(body)["result"]["supportedVersions"]
+    return "modern", [version for version in modern if version in listed][0]  # noqa: RUF015 - what learners do
+
+
 CHOSEN: Final = [
     ("choose", choose_by_hand),
     ("choose", choosing(by_one_code), "-32602 (stdio)", "MUST NOT be keyed to one"),
@@ -240,6 +255,13 @@ CHOSEN: Final = [
     ("choose", choosing(by_the_status), "-32022 (HTTP 400)", "do not fall back"),
     ("choose", choosing(by_the_number_in_the_text), "<html>", "fall back to `initialize`"),
     ("choose", choosing(as_the_server_lists), "a result that lists", "that both speak"),
+    (
+        "choose",
+        choosing(falls_back_where_nothing_is_common),
+        "a result, and no version in common (stdio)",
+        "`initialize` is of no use either",
+    ),
+    ("choose", choosing(takes_the_first_in_common), "raised IndexError", "`initialize` is of no use either"),
     ("choose", choosing(the_newest_again), "-32022 (stdio)", "Use one of its `supported` list"),
     ("choose", choosing(falls_back_with_nothing), "no answer (stdio)", "No response"),
     ("choose", choosing(old_versions_from_the_list), "the body ''", "fall back to `initialize`"),
@@ -472,6 +494,37 @@ async def wait_longer(client: Any, spoken: Any) -> Any:
     return await ask_by_doing(client, spoken, patience_s=30)
 
 
+async def wait_for_ever(client: Any, spoken: Any) -> Any:
+    """As long as the client waits by itself, which is a minute."""
+    return await ask_by_doing(client, spoken, patience_s=None)
+
+
+async def wait_too_little(client: Any, spoken: Any) -> Any:
+    return await ask_by_doing(client, spoken, patience_s=1)
+
+
+class Impatient:
+    """A client whose requests are given up by a scope around them, and not by a timeout of their own."""
+
+    def __init__(self, client: Any) -> None:
+        super().__setattr__("client", client)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.client, name, value)
+
+    async def request(self, method: str, **how: Any) -> Any:
+        with anyio.move_on_after(2):
+            return await self.client.request(method)
+        raise McpSimError("silent")
+
+
+async def wait_with_a_scope(client: Any, spoken: Any) -> Any:
+    return await ask_by_doing(Impatient(client), spoken)
+
+
 async def catch_protocol_errors_only(client: Any, spoken: Any) -> Any:
     try:
         found = await client.request("server/discover", timeout_s=2)
@@ -522,7 +575,10 @@ async def find_nothing(client: Any, spoken: Any) -> Any:
 
 DUAL: Final = [
     ("dual", ask_by_doing),
-    ("dual", wait_longer),
+    ("dual", wait_with_a_scope),
+    ("dual", wait_longer, "the client waits for 30 s before it sends `initialize`", "timeout_s=2"),
+    ("dual", wait_for_ever, "the client waits for 60 s before it sends `initialize`", "within a reasonable"),
+    ("dual", wait_too_little, "takes a second and a half for an answer", "within a reasonable"),
     ("dual", ask_and_always_fall_back, "that does not have the client's newest version", "Do not fall back"),
     ("dual", ask_and_fall_back_on_one_code, "never sends `initialize`", "Fall back to `initialize`"),
     ("dual", never_modern, "the first message is initialize", "SHOULD probe"),

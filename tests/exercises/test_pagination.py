@@ -204,6 +204,26 @@ async def whole_sorted(client: Any) -> Any:
     return None if names is None else sorted(names, reverse=True)
 
 
+async def whole_in_order_of_names(client: Any) -> Any:
+    names = await whole_by_pages(client)
+    return None if names is None else sorted(names)
+
+
+async def whole_of_five_pages(client: Any) -> Any:
+    """A limit is right; one that a list of twelve members reaches is not."""
+    for _ in range(3):
+        pages: list[Any] = []
+        try:
+            async for page in client.pages(LIST):
+                pages.append(page)
+                if len(pages) == 5:
+                    break
+            return list(dict.fromkeys(one.name for page in pages for one in page.resources))
+        except ProtocolError:
+            pass
+    return None
+
+
 async def whole_as_uris(client: Any) -> Any:
     names = await whole_by_pages(client)
     return None if names is None else [f"report://{name}" for name in names]
@@ -283,6 +303,8 @@ WHOLE: Final = [
     ("whole_list", in_attempts(3, again=False), "was refused, and request 3 sends it again", "discard"),
     ("whole_list", whole_with_duplicates, "so that members come twice", "is not a new one"),
     ("whole_list", whole_sorted, "and should return", "in the order in which they came"),
+    ("whole_list", whole_in_order_of_names, "and should return", "in the order in which they came"),
+    ("whole_list", whole_of_five_pages, "with one member each. Answer 5 has", "Read on as long as"),
     ("whole_list", whole_as_uris, "and should return", "Return the names"),
     ("whole_list", whole_without_asking, "sends no request for `resources/list`", "client.request"),
     ("whole_list", whole_from_another_list, "sends no request for `resources/list`", "client.request"),
@@ -404,6 +426,35 @@ def cut_from_a_copy_without_what_is_gone(names: Any, cursor: Any, size: Any) -> 
     return [name for name in page if name in names], following
 
 
+def cut_by_what_was_shown(names: Any, cursor: Any, size: Any) -> Any:
+    """All that was shown travels in the cursor: what is added before it comes, too."""
+    shown = [] if cursor is None else json.loads(cursor)
+    if not isinstance(shown, list):
+        raise ValueError(cursor)
+    left = [name for name in names if name not in shown]
+    return left[:size], json.dumps(shown + left[:size]) if len(left) > size else None
+
+
+COPIES: Final[dict[str, list[str]]] = {}
+
+
+def cut_from_a_copy_in_the_process(names: Any, cursor: Any, size: Any) -> Any:
+    if cursor is not None and cursor not in COPIES:
+        raise ValueError(cursor)
+    left = names if cursor is None else [name for name in COPIES[cursor] if name in names]
+    return left[:size], keep_a_copy(left[size:]) if len(left) > size else None
+
+
+def keep_a_copy(left: list[str]) -> str:
+    COPIES[f"copy-{len(COPIES)}"] = left
+    return f"copy-{len(COPIES) - 1}"
+
+
+def cut_with_an_empty_cursor_at_the_end(names: Any, cursor: Any, size: Any) -> Any:
+    page, following = cut_with_an_empty_last_page(names, cursor, size)
+    return page, following if page and page[-1] != names[-1] else ""
+
+
 def cut_first_only(names: Any, cursor: Any, size: Any) -> Any:
     return names[:size], None
 
@@ -412,6 +463,19 @@ CUT: Final = [
     ("cut_pages", cut_by_base64),
     ("cut_pages", cut_with_an_empty_last_page),
     ("cut_pages", cut_from_a_copy_without_what_is_gone),
+    ("cut_pages", cut_by_what_was_shown),
+    (
+        "cut_pages",
+        cut_from_a_copy_in_the_process,
+        "Each call came to another process. `cut_from_a_copy_in_the_process` gave out the cursor 'copy-",
+        "Keep nothing between two calls",
+    ),
+    (
+        "cut_pages",
+        cut_with_an_empty_cursor_at_the_end,
+        "gave out the cursor '', and then refused it",
+        "The cursor of the last page is None",
+    ),
     ("cut_pages", cut_from_a_copy, "It is not among the names that were given", "in `names` now"),
     ("cut_pages", cut_by_offset, "two names were added in front. ", "A count of names is no place"),
     ("cut_pages", cut_by_index_of_the_last, "refused its own cursor", "stays good"),

@@ -35,6 +35,11 @@ NOTHING_IN_COMMON: Final = Rule(
     "The client SHOULD select a version of `supported` that both speak, or surface an error to the user.",
     NEGOTIATION,
 )
+NOTHING_LISTED: Final = Rule(
+    "The server returns a `DiscoverResult`: it is modern. Select a version of `supportedVersions` that both "
+    "speak. Where there is none, `initialize` is of no use either.",
+    ON_STDIO,
+)
 RECOGNISED: Final = Rule(
     "A recognized modern error means a modern server: correct the request, rather than falling back.", ON_HTTP
 )
@@ -115,6 +120,16 @@ def _cases(rng: Random) -> Iterator[Case]:
             ("modern", LATER),
             RESULT,
         )
+        for legacy in (old, ()):
+            yield Case(
+                f"a result, and no version in common ({where})",
+                status,
+                _result([LATEST]),
+                one,
+                legacy,
+                ("none", None),
+                NOTHING_LISTED,
+            )
     for status in (None, 400):
         where = _where(status)
         for legacy in (old, ()):

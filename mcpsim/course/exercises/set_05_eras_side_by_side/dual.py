@@ -40,6 +40,11 @@ FALLS_BACK: Final = Rule(
     "keyed to one code.",
     ON_STDIO,
 )
+IN_TIME: Final = Rule(
+    "A server that does not respond within a reasonable timeout is legacy. Fall back to `initialize`. How "
+    "long to wait the task says.",
+    ON_STDIO,
+)
 BODY: Final = Rule(
     "If the body is empty or is not a recognized modern error, fall back to `initialize`.", ON_HTTP
 )
@@ -63,6 +68,8 @@ LATER: Final = "2099-01-01"
 JITTER_MS: Final = 10.0
 #: What the server may take for the probe, in seconds, before it counts as silent.
 PROBE_S: Final = 2.0
+#: How much earlier or later a client may go on, in seconds.
+PATIENCE_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Kind:
         code: the code with which it refuses a probe, or None for its own.
         body: over HTTP the body with which it refuses it, or None for its own.
         silent: whether it does not answer a probe at all.
+        latency_ms: how long a message to it or from it takes, in milliseconds.
         ways: over which transports it is met.
     """
 
@@ -91,6 +99,7 @@ class Kind:
     code: int | None = None
     body: bytes | None = None
     silent: bool = False
+    latency_ms: float = 20.0
     ways: tuple[type[Stdio] | type[StreamableHttp], ...] = (Stdio, StreamableHttp)
 
     def twist(self) -> MakeTwist | None:
@@ -130,6 +139,14 @@ _HTTP: Final = (StreamableHttp,)
 
 def _kinds() -> Iterator[Kind]:
     yield Kind("that is modern", "modern", _DUAL, LATEST_MODERN, MODERN)
+    yield Kind(
+        "that is modern and takes a second and a half for an answer",
+        "modern",
+        _DUAL,
+        LATEST_MODERN,
+        IN_TIME,
+        latency_ms=750.0,
+    )
     yield Kind("that is dual-era", "both", _DUAL, LATEST_MODERN, MODERN)
     yield Kind("that is legacy", "legacy", _DUAL, LATEST_LEGACY, FALLS_BACK)
     yield Kind("that does not have the client's newest version", "modern", _FROM_LATER, LATEST_MODERN, STAYS)
@@ -149,7 +166,7 @@ def _kinds() -> Iterator[Kind]:
         "legacy",
         _DUAL,
         LATEST_LEGACY,
-        FALLS_BACK,
+        IN_TIME,
         silent=True,
         ways=_ONE_WAY,
     )
@@ -191,7 +208,7 @@ def grade(answer: object, learner: Learner) -> Passed:
     for kind in KINDS:
         for way in kind.ways:
             runs += 1
-            _play(answer, learner, kind, way(jitter_ms=JITTER_MS), runs)
+            _play(answer, learner, kind, way(latency_ms=kind.latency_ms, jitter_ms=JITTER_MS), runs)
     return Passed(
         f"In {runs} runs with {len(KINDS)} kinds of servers the client spoke what the server speaks, or "
         f"left.",
@@ -263,6 +280,8 @@ def _judge(kind: Kind, where: str, recording: Recording) -> None:
             "A refusal comes as a `ProtocolError` with its `code`; silence, and an HTTP response without a "
             f"message, as another `McpSimError`. Codes that only modern servers send: {_CODES}.",
         )
+    if kind.silent:
+        _require_patience(where, recording)
     if kind.agreed is None:
         listed = [one for one in exchanges(recording, LIST) if one.result is not None]
         after = methods[methods.index(INITIALIZE) + 1 :] if is_legacy else []
@@ -282,6 +301,19 @@ def _judge(kind: Kind, where: str, recording: Recording) -> None:
             raise NotYet(
                 f"{where}: {finding.message}", Rule(finding.message, page, revision_era), finding.hint
             )
+
+
+def _require_patience(where: str, recording: Recording) -> None:
+    asked = [frame for frame in recording.frames if isinstance(frame.parsed, Request)]
+    opened = next(frame for frame in asked if getattr(frame.parsed, "method", "") == INITIALIZE)
+    waited_s = (opened.sent_us - asked[0].sent_us) / 1_000_000
+    if not PROBE_S - PATIENCE_S <= waited_s <= PROBE_S + PATIENCE_S:
+        raise NotYet(
+            f"{where}: the client waits for {waited_s:.3g} s before it sends `initialize`. "
+            f"After {PROBE_S:g} s a server counts as silent.",
+            IN_TIME,
+            _PROBE_LOOK,
+        )
 
 
 def _require_version(kind: Kind, where: str, recording: Recording, methods: list[str]) -> None:

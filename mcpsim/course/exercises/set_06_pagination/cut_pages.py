@@ -12,6 +12,7 @@ from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text, items_of, texts_of
+from mcpsim.course.exercises.processes import in_another_process
 from mcpsim.course.exercises.set_04_stateless.worlds import SEEDS, worlds
 from mcpsim.course.exercises.set_06_pagination.paging import LIST, PagedServer
 from mcpsim.course.exercises.set_06_pagination.rules import (
@@ -34,6 +35,7 @@ WORDS: Final = ("alder", "birch", "cedar", "elder", "hazel", "larch", "maple", "
 NONSENSE: Final = ("", "2", "page-2", "not a cursor", "é", "====")
 # Twice as many pages as any list here can have.
 MAX_PAGES: Final = 60
+KEEP_NOTHING: Final = "Keep nothing between two calls: all that you need has to be in the cursor."
 
 
 class _Refused:
@@ -97,13 +99,17 @@ class _Cutter:
         """A page that must not be refused."""
         found = self.page(names, cursor, size)
         if found is None:
-            given = "the first page" if cursor is None else f"its own cursor {show(cursor)}"
-            raise NotYet(
-                f"{when} {name_of(self.answer)} refused {given}.",
-                STABLE,
-                "A cursor that you gave out stays good, also when the list has changed.",
-            )
+            raise self.refused(cursor, when)
         return found
+
+    def refused(self, cursor: str | None, when: str) -> NotYet:
+        """What there is to say where it refused a cursor that is good."""
+        given = "the first page" if cursor is None else f"its own cursor {show(cursor)}"
+        return NotYet(
+            f"{when} {name_of(self.answer)} refused {given}.",
+            STABLE,
+            "A cursor that you gave out stays good, also when the list has changed.",
+        )
 
 
 def _or_refused(answer: Any) -> Any:
@@ -132,6 +138,7 @@ def grade(answer: object, learner: Learner) -> Passed:
             for size in (1, 2, 3):
                 _changing(cutter, change, names, size, rng)
         _two_at_once(cutter, names)
+        _in_several_processes(answer, learner, names)
         _refuses(cutter, names)
     _on_the_wire(cutter)
     return Passed(
@@ -149,7 +156,17 @@ def _whole(cutter: _Cutter, names: Sequence[str], size: int) -> None:
     seen: list[str] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
-        page, cursor = cutter.good(names, cursor, size, "Nothing had changed.")
+        found = cutter.page(names, cursor, size)
+        if found is None and seen == list(names):
+            raise NotYet(
+                f"After the last of {len(names)} names {name_of(cutter.answer)} gave out the cursor "
+                f"{show(cursor)}, and then refused it.",
+                RESULT,
+                "The cursor of the last page is None: that alone says that nothing follows.",
+            )
+        if found is None:
+            raise cutter.refused(cursor, "Nothing had changed.")
+        page, cursor = found
         seen += page
         if cursor is None:
             break
@@ -272,8 +289,42 @@ def _two_at_once(cutter: _Cutter, names: Sequence[str]) -> None:
                 f"Two clients read at the same time, in pages of 2 and of 3. The one with {size} got "
                 f"{show(found)}.",
                 ANY_PROCESS,
-                "Keep nothing between two calls: all that you need has to be in the cursor.",
+                KEEP_NOTHING,
             )
+
+
+def _in_several_processes(answer: object, learner: Learner, names: Sequence[str]) -> None:
+    # All of them are made before the first call, so that none has heard of another's.
+    processes = [_Cutter(in_another_process(answer), learner) for _ in range(3)]
+    seen: list[str] = []
+    cursor: str | None = None
+    for turn in range(MAX_PAGES):
+        cutter = processes[turn % len(processes)]
+        asked = cursor
+        try:
+            found = cutter.page(names, cursor, 2)
+        except NotYet as fault:
+            raise NotYet(
+                f"Each call came to another process. {fault.seen}", ANY_PROCESS, KEEP_NOTHING
+            ) from None
+        if found is None:
+            raise NotYet(
+                f"Each call came to another process. {name_of(answer)} gave out the cursor {show(asked)} in "
+                "one of them, and refused it in the next.",
+                ANY_PROCESS,
+                KEEP_NOTHING,
+            )
+        page, cursor = found
+        seen += page
+        if cursor is None:
+            break
+    if seen != list(names):
+        raise NotYet(
+            f"Each call came to another process. In pages of 2 a client got {show(seen)}, and the list is "
+            f"{show(list(names))}.",
+            ANY_PROCESS,
+            KEEP_NOTHING,
+        )
 
 
 def _refuses(cutter: _Cutter, names: Sequence[str]) -> None:
@@ -307,12 +358,14 @@ def _on_the_wire(cutter: _Cutter) -> None:
             raise shelf.fault or found from None
         require_valid(run.recording)
         seen, code = run.value
-        if seen != expected or code != INVALID_PARAMS:
+        # What was added meanwhile may come or not.
+        stayed = [name for name in seen if name != shelf.added]
+        if stayed != expected or code != INVALID_PARAMS:
             raise NotYet(
                 f"A server used your function. A client got {show(seen)} in "
                 f"{len(exchanges(run.recording, LIST)) - 1} pages, and "
                 f"{'no error' if code is None else code} for the cursor 'page-2'.",
-                STABLE if seen != expected else INVALID,
+                STABLE if stayed != expected else INVALID,
                 "Does it give the same answer to the same question every time?",
                 run.recording,
             )

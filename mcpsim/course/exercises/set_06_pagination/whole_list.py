@@ -85,7 +85,9 @@ class Case:
 
 
 def _names(rng: Random, count: int) -> list[str]:
-    return sorted(rng.sample(NAMES, count))
+    # In no order: whoever sorts them has not kept the order in which they came.
+    names: list[str] = rng.sample(NAMES, count)
+    return names if names != sorted(names) else names[::-1]
 
 
 def _cursor(rng: Random) -> str:
@@ -136,6 +138,12 @@ def _sizes(rng: Random) -> tuple[Shelf, list[str] | None]:
     return Shelf([pages]), names
 
 
+def _one_each(rng: Random) -> tuple[Shelf, list[str] | None]:
+    names = _names(rng, len(NAMES))
+    following = [*_cursors(rng, len(names) - 1), None]
+    return Shelf([[([name], cursor) for name, cursor in zip(names, following, strict=True)]]), names
+
+
 def _twice(rng: Random) -> tuple[Shelf, list[str] | None]:
     # Somebody added a member in front, and the server counts places: the last one of the page comes again.
     names = _names(rng, 7)
@@ -165,6 +173,7 @@ CASES: Final = (
     Case("gives out an empty cursor with its first page", _empty_cursor_first, EMPTY),
     Case("gives out cursors that look like other things", _odd_cursors, OPAQUE),
     Case("has pages of different sizes, one of them empty", _sizes, SIZE),
+    Case("has twelve pages, with one member each", _one_each, SIZE),
     Case("has a list that changes while it is read, so that members come twice", _twice, NO_CONSISTENCY),
     Case("refuses a cursor that it gave out, once, and has another list then", _refused_once, BEGIN_ANEW),
     Case("refuses every cursor", _refused_always, BEGIN_ANEW),

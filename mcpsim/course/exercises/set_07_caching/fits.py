@@ -11,7 +11,16 @@ from typing import Any, Final
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.set_04_stateless.worlds import SEEDS
-from mcpsim.course.exercises.set_07_caching.kept import INTERIM, KEY, PRIVATE, PUBLIC, RETRY, SIX, Entry
+from mcpsim.course.exercises.set_07_caching.kept import (
+    INTERIM,
+    KEY,
+    PRIVATE,
+    PUBLIC,
+    RETRY,
+    SIX,
+    UNSAID,
+    Entry,
+)
 from mcpsim.course.exercises.showing import name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 
@@ -30,7 +39,7 @@ class Case:
         same: whether it is the same caller.
         fits: the answer.
         rule: the rule that decides.
-        result: more members of the result.
+        result: more members of the result; those that are None are left out.
     """
 
     what: str
@@ -65,6 +74,24 @@ def _cases(rng: Random) -> Iterator[Case]:
         PRIVATE,
         scope="private",
         same=False,
+    )
+    unsaid: Params = {"cacheScope": None}
+    yield Case(
+        "the same request, without a `cacheScope`, of the same caller",
+        _READ,
+        read,
+        True,
+        UNSAID,
+        result=unsaid,
+    )
+    yield Case(
+        "the same request, without a `cacheScope`, of another caller",
+        _READ,
+        read,
+        False,
+        UNSAID,
+        same=False,
+        result=unsaid,
     )
     yield Case("another URI", _READ, read, False, KEY, asked_params={"uri": f"{uri}0"})
     yield Case("a URI in other letters", _READ, read, False, KEY, asked_params={"uri": uri.upper()})
@@ -117,7 +144,9 @@ def grade(answer: object, learner: Learner) -> Passed:
             owner, other = rng.sample(["ada", "ben", "cleo", "dan"], 2)
             caller = owner if case.same else other
             hints = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": case.scope}
-            entry = Entry(case.method, copy.deepcopy(case.params), owner, {**hints, **(case.result or {})}, 0)
+            result = {**hints, **(case.result or {})}
+            said = {name: value for name, value in result.items() if value is not None}
+            entry = Entry(case.method, copy.deepcopy(case.params), owner, said, 0)
             params = case.params if case.asked_params is None else case.asked_params
             value = learner.call(
                 answer,
@@ -139,9 +168,10 @@ def grade(answer: object, learner: Learner) -> Passed:
             )
         if value is not case.fits:
             now = case.params if case.asked_params is None else case.asked_params
+            scope = entry.result.get("cacheScope", "no scope")
             raise NotYet(
                 f"{case.what[0].upper()}{case.what[1:]}. Kept for {show(entry.principal)}: {entry.method} "
-                f"with {show(case.params, 90)}, {case.scope}. Now {show(caller)} asks for "
+                f"with {show(case.params, 90)}, {scope}. Now {show(caller)} asks for "
                 f"{case.asked_method or case.method} with {show(now, 90)}. {name_of(answer)} returned "
                 f"{value}.",
                 case.rule,
@@ -162,7 +192,8 @@ now. Exercise 04 had the caller; here the whole request counts.
 - `method`, `params` and `principal` are of the request now.
 
 The parameters are dicts without `_meta`. A careless host has put *everything* into the cache: results of any
-method, interim results, results of retries.""",
+method, interim results, results of retries. What a result without `cacheScope` is, the page does not say: be
+careful, and take it for private.""",
     answer="fits",
     starter='''\
 def fits(entry, method, params, principal):

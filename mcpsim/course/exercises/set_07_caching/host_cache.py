@@ -209,17 +209,37 @@ class _Desk:
 
 def grade(answer: object, learner: Learner) -> Passed:
     """Use the cache at random, by several people, then let a host use it over the wire."""
+    if not callable(answer):
+        raise NotYet(
+            f"This is not a class: it is of type {type(answer).__name__}.",
+            look="Pass the class itself: the check makes its objects.",
+        )
     served = 0
     for seed in SEEDS:
         desk = _Desk(learner.call(answer), learner)
         _use(desk, Random(f"host-cache:{seed}"))
         served += desk.served
+    _in_a_few_moments(_Desk(learner.call(answer), learner))
     _on_the_wire(answer, learner)
     return Passed(
         f"{len(SEEDS) * STEPS} times somebody of {len(PEOPLE)} needed something or heard something. {served} "
         "times the cache had it, and it was never somebody else's, stale, or an answer to another question.",
         PRIVATE,
     )
+
+
+def _in_a_few_moments(desk: _Desk) -> None:
+    """What chance may not bring: a notification while all pages are kept, and the last moment of a result."""
+    first, empty, second = (kind for kind in _kinds() if kind.method == "resources/list")
+    pages = (first, empty, second)
+    for kind in pages:
+        desk.put(kind, "ada", 1_000)
+    desk.notify("notifications/resources/list_changed", {}, 2_000)
+    for kind in pages:
+        desk.ask(kind, "ben", 3_000)
+    desk.put(first, "ada", 4_000)
+    desk.ask(first, "ben", 4_000 + first.ttl_ms - 1)
+    desk.ask(first, "ben", 4_000 + first.ttl_ms)
 
 
 def _use(desk: _Desk, rng: Random) -> None:

@@ -36,6 +36,11 @@ PUBLIC: Final = Rule(
     "Any client, gateway or proxy MAY keep a `public` result and serve it to any user.",
     f"{_PAGE}#cache-scope-field",
 )
+UNSAID: Final = Rule(
+    "Servers MUST send the hints. What it means where `cacheScope` is not there the page does not say. To "
+    "take it for private is careful, and this task asks for it.",
+    f"{_PAGE}#cacheable-results",
+)
 FRESH: Final = Rule(
     "A result is fresh while now < time received + `ttlMs`. When it is stale, the client SHOULD ask again on "
     "next access.",

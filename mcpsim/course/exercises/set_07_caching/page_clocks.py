@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final, TypeAlias
 
@@ -49,6 +49,7 @@ class Case:
         changes_at_s: when the list changes, in seconds; None where it does not.
         needed_at_s: when the whole list is needed.
         asked: the cursors that are asked for each time.
+        latency_ms: how long a message takes, in milliseconds; None for what the transport takes usually.
     """
 
     what: str
@@ -57,6 +58,7 @@ class Case:
     asked: tuple[tuple[str | None, ...], ...]
     changes_at_s: int | None = None
     rule: Rule = OWN_CLOCK
+    latency_ms: float | None = None
 
 
 def _names(rng: Random) -> list[str]:
@@ -78,6 +80,11 @@ def _different_times(rng: Random) -> tuple[Book, Book]:
 
 def _empty_cursor(rng: Random) -> tuple[Book, Book]:
     book = _book(_names(rng), (None, "", 60), ("", "b", 20), ("b", None, 60))
+    return book, book
+
+
+def _on_a_slow_way(rng: Random) -> tuple[Book, Book]:
+    book = _book(_names(rng), (None, "a", 20), ("a", None, 60))
     return book, book
 
 
@@ -119,6 +126,13 @@ CASES: Final = (
         _last_never_fresh,
         (0, 10, 70),
         ((None, "a"), ("a",), (None, "a")),
+    ),
+    Case(
+        "two pages that are fresh for 20 and for 60 seconds, and come four seconds after they were asked for",
+        _on_a_slow_way,
+        (0, 22, 26),
+        ((None, "a"), (), (None,)),
+        latency_ms=2_000.0,
     ),
     Case(
         "three pages, and after 25 seconds the first page has another cursor for the next one",
@@ -201,7 +215,8 @@ class _Pages:
 def grade(answer: object, learner: Learner) -> Passed:
     """Let a host need the list several times, and see which pages it asks for."""
     for case in CASES:
-        for transport, seed in worlds():
+        for usual, seed in worlds():
+            transport = usual if case.latency_ms is None else replace(usual, latency_ms=case.latency_ms)
             before, after = case.make(Random(f"pages:{case.what}:{seed}"))
             shelf = Shelf(before)
             run = learner.play(

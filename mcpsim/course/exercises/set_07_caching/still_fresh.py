@@ -168,7 +168,7 @@ def grade(answer: object, learner: Learner) -> Passed:
                 f"{name_of(answer)} returned {show(value)}.", look="Return True or False, whatever comes in."
             )
         if value is not case.fresh:
-            heard = ", ".join(f"{method} {at_ms} ms after" for at_ms, method, _ in case.news) or "nothing"
+            heard = ", ".join(map(_heard, case.news)) or "nothing"
             raise NotYet(
                 f"A result of {case.method}, {case.what}. `ttlMs` is {show(case.ttl_ms)}; it is needed "
                 f"{case.after_ms} ms after it came. Heard: {heard}. {name_of(answer)} returned {value}.",
@@ -180,6 +180,11 @@ def grade(answer: object, learner: Learner) -> Passed:
         "either is enough.",
         TOLD,
     )
+
+
+def _heard(news: News) -> str:
+    at_ms, method, _ = news
+    return f"{method} {abs(at_ms)} ms {'before' if at_ms < 0 else 'after'} that"
 
 
 TASK: Final = Task(
