@@ -15,8 +15,8 @@ _CACHE: Final = (
     "long and for whom it may keep it."
 )
 _LIST_ANSWER: Final = (
-    "A server that declares the `{feature}` capability MUST answer. The list MUST NOT depend on the "
-    "connection or change as a side effect of other requests."
+    "A server that declares the `{feature}` capability MUST answer. The list MAY change over time, but it "
+    "MUST NOT depend on the connection."
 )
 _LISTENING: Final = (
     "A server sends this only to clients that asked for it with `subscriptions/listen`, and MUST name the "
