@@ -82,8 +82,8 @@ class GatewayServing:
             return False
         left_ms = asked.found.fresh_until_ms - self._now_ms()
         self._scribe.note(
-            f"{asked.request.method} is answered from the cache: the result is public, and fresh for another "
-            f"{left_ms:g} ms.",
+            f"{asked.request.method} is answered from the cache: the result is {asked.found.scope}, and "
+            f"fresh for another {left_ms:g} ms.",
             reply.exchange,
         )
         await _send(reply, OK, write_message(answer))

@@ -63,7 +63,7 @@ RULES: Final = (
 # In these words clients and gateways note that they answer from their cache.
 _FRESH: Final = re.compile(r"(\S+) is answered from the cache: fresh for another ([\d.]+) ms\.")
 _STALE: Final = re.compile(r"(\S+) is answered from the cache, stale, because of: (.*)", re.DOTALL)
-_OF_GATEWAY: Final = re.compile(r"(\S+) is answered from the cache: the result is public")
+_OF_GATEWAY: Final = re.compile(r"(\S+) is answered from the cache: the result is ")
 
 _Key = tuple[str, str]
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from typing import Any, Final
 
 from mcpsim.eras.pages import LEGACY, MODERN
+from mcpsim.messages import Response
 from mcpsim.recording import Recording, events
 from mcpsim.widgets.passing import Passing
 from mcpsim.widgets.reading import Conversation
@@ -68,9 +69,18 @@ def nothing_of(recording: Recording, conversation: Conversation, passing: Passin
             client, server = server, client
         clients.add(client)
         servers.setdefault(server, set()).add(conversation.eras.get(frame.connection, MODERN))
+    # A result out of nowhere comes from what a gateway keeps; where it tells of that it is shown.
+    told = {event.party for event in recording.events if event.kind == events.STATE}
+    by_themselves = {
+        frame.sender
+        for frame in recording.frames
+        if frame.number in passing.own and isinstance(frame.parsed, Response) and frame.sender not in told
+    }
     found: dict[str, str] = {}
     for party in _parties(recording):
-        if party in passing.gateways:
+        if party in by_themselves:
+            words = "Not known: it answers by itself, and does not say what it keeps."
+        elif party in passing.gateways:
             words = "Nothing: it passes messages on."
         elif party in servers:
             words = _NO_SESSION if LEGACY in servers[party] else _STATELESS

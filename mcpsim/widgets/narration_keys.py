@@ -82,6 +82,8 @@ def _passed_on_keys(at: Situation) -> Iterator[str]:
             yield "passed on request among replicas"
         yield "passed on request"
     elif isinstance(frame.parsed, Response) and _may_be_kept(frame.parsed, reading):
+        if reading.call is not None and is_retry(reading.call.request):
+            yield "passed on result of a retry"
         yield "passed on result that may be kept"
     elif frame.parsed is None or isinstance(frame.parsed, Notification):
         yield "passed on piece"
@@ -97,6 +99,8 @@ def _own_keys(at: Situation) -> Iterator[str]:
     message = at.frame.parsed
     if isinstance(message, Response):
         if _may_be_kept(message, at.reading):
+            if message.result["cacheScope"] != "public":
+                yield "own kept private result"
             yield "own kept result"
         yield "own result"
     elif message is None:

@@ -313,6 +313,18 @@ RESPONSES: Final[Mapping[str, Line]] = {
         "that is “private” MUST NOT be shared between authorization contexts.",
         "server/utilities/caching#cache-scope-field",
     ),
+    "passed on result of a retry": Line(
+        "{Sender} passes {thing} on to {receiver}.",
+        "The result of a request that carries `inputResponses` or `requestState` MUST NOT be cached: it "
+        "depends on more than the request.",
+        "server/utilities/caching#cache-key",
+    ),
+    "own kept private result": Line(
+        "{Sender} answers {target} by itself, out of its cache: no server is asked.",
+        "A result with the `cacheScope` “private” MAY be used again for the same authorization context. A "
+        "cache MUST NOT be shared between authorization contexts.",
+        "server/utilities/caching#cache-scope-field",
+    ),
     "own kept result": Line(
         "{Sender} answers {target} by itself, out of its cache: no server is asked.",
         "A shared gateway MAY keep a result with the `cacheScope` “public”, and give it to any user while it "

@@ -102,8 +102,12 @@ def listing(scene: Scene) -> dict[str, Any]:
     return (scene.made.request if scene.era == "modern" else scene.made.plain)(1, "tools/list")
 
 
-def kept(scene: Scene) -> dict[str, Any]:
-    return scene.made.result(1, tools=[], ttlMs=9, cacheScope="public")
+def kept(scene: Scene, scope: str = "public") -> dict[str, Any]:
+    return scene.made.result(1, tools=[], ttlMs=9, cacheScope=scope)
+
+
+def retry(scene: Scene) -> dict[str, Any]:
+    return scene.made.request(1, "resources/read", {"uri": "a://b", "requestState": "x"})
 
 
 def answered_by_the_gateway(scene: Scene, message: Any, status: int = 200) -> None:
@@ -218,6 +222,13 @@ SCENES: dict[str, Callable[[Scene], object]] = {
         ("server", "gateway", kept(s), answer(200)),
         ("gateway", "client", kept(s), answer(200)),
     ),
+    "passed on result of a retry": lambda s: relay(
+        s,
+        *through(s, retry(s)),
+        ("server", "gateway", kept(s), answer(200)),
+        ("gateway", "client", kept(s), answer(200)),
+    ),
+    "own kept private result": lambda s: answered_by_the_gateway(s, kept(s, "private")),
     "own kept result": lambda s: answered_by_the_gateway(s, kept(s)),
     "own result": lambda s: answered_by_the_gateway(s, s.made.result(1, tools=[])),
     "own answer": lambda s: answered_by_the_gateway(s, s.made.error(1, -5, "No.")),
