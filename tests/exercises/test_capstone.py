@@ -84,6 +84,9 @@ REPORT: Final = "await context.report_progress(done, len(words), words[done - 1]
 HELP: Final = 'raise ToolError("Not here: " + name + ". Here: " + " ".join(sorted(papers))) from None'
 
 
+SHIELDED: Final = "        with anyio.CancelScope(shield=True):\n            await lamp.on()\n"
+
+
 def archive(*changes: tuple[str, str]) -> Any:
     return written(ARCHIVE, "make_archive", *changes)
 
@@ -104,7 +107,19 @@ REPAIR: Final = [
         "repair",
         archive((REPORT, "await context.report_progress(len(words) - done, len(words))")),
         "raised ValueError: progress must grow",
-        "Look before you take",
+        "how many are done by now",
+    ),
+    (
+        "repair",
+        archive((REPORT, "await context.report_progress(done - 1, len(words))")),
+        "was [0, 1, 2, 3]. It should be [1, 2, 3, 4]",
+        "When the first one is, that is 1",
+    ),
+    (
+        "repair",
+        archive((REPORT, "await context.report_progress(100 * done / len(words), 100)")),
+        "It should be [1, 2, 3, 4]",
+        "how many words are done",
     ),
     ("repair", archive((REPORT, "pass")), "a client could use []", "report_progress(done, total)"),
     (
@@ -129,6 +144,34 @@ REPAIR: Final = [
         archive(("with anyio.CancelScope(shield=True):", "if True:")),
         "the lamp is still lit",
         "cancelled at each `await`",
+    ),
+    (
+        "repair",
+        archive(("        try:\n            await lamp.on()\n", "        await lamp.on()\n        try:\n")),
+        "the copying is stopped at once (modern, stdio), the lamp is still lit",
+        "`try` begins before",
+    ),
+    (
+        "repair",
+        archive(
+            ("        try:\n            await lamp.on()\n", SHIELDED),
+            (
+                "        except BaseException:\n            with anyio.CancelScope(shield=True):\n"
+                "                await lamp.off()\n            raise\n        await lamp.off()\n",
+                "            await lamp.off()\n",
+            ),
+        ),
+        "after the Stop that the lamp went out",
+        "for switching off alone",
+    ),
+    (
+        "repair",
+        archive(
+            ("            await lamp.on()\n", ""),
+            ("        await lamp.off()\n        return", "        return"),
+        ),
+        "it was copied in the dark",
+        "by the light of the lamp",
     ),
     (
         "repair",
@@ -165,8 +208,8 @@ REPAIR: Final = [
     (
         "repair",
         archive(('answer.action == "accept" and ', "")),
-        "destroy raised TypeError",
-        "Look before you take",
+        "the user declines (modern, stdio), destroy raised TypeError",
+        "Ask for `answer.action` before",
     ),
     (
         "repair",
@@ -384,6 +427,7 @@ class Maker:
         return host()(person)
 
 
+FORGETS: Final = "        if result is None:\n            return\n"
 CALL: Final = "result = await client.call_tool(use.name, dict(use.arguments))"
 LOST: Final = '(ConnectionClosed, RequestTimeout) as error:\n            return "Lost: " + str(error)'
 
@@ -511,6 +555,28 @@ HOSTS: Final = [
         "read",
         "three answers",
     ),
+    (
+        "host",
+        host(('        if result is None:\n            return "Stopped: by the user."\n', FORGETS)),
+        "and was given None. What a model reads is a text",
+        "cancelled_caught",
+    ),
+    ("host", host(('"\\n".join(texts)', "texts")), "the model was first given [", "the wish and the names"),
+    (
+        "host",
+        host(
+            ("return mcp_types.ElicitResult(action=said)", "return said"),
+            ('return mcp_types.ElicitResult(action="accept", content=said)', 'return {"action": "accept"}'),
+        ),
+        "does not fit the form",
+        "`question` returns what the person does",
+    ),
+    (
+        "host",
+        host(("            if left == 0:\n                return None\n", "")),
+        "The script of this model has no turn left",
+        "one more than `most`",
+    ),
     ("host", host(("if left == 0:", "if left < 0:")), "beyond the limit", "none after the last one"),
     ("host", host(("left = most", "left = most - 1")), "It should have been", "One question for each"),
     ("host", host(("return None", 'return "I give up."')), "should return None", "where it wants one more"),
@@ -583,7 +649,12 @@ MATCH: Final = (
 LIBRARIES: Final = [
     ("whole", library()),
     ("whole", library(("page_size=2", "page_size=1"))),
-    ("whole", library((", page_size=2", "")), "They should be reserve, scan, where_is, 2 to a page", "pages"),
+    (
+        "whole",
+        library((", page_size=2", "")),
+        "They should be reserve, scan, where_is, at most 2 to a page",
+        "pages",
+    ),
     ("whole", library(("async def scan", "async def scan_all")), "the tools are", "names of the task"),
     ("whole", library(('"Open from " + hours', '"Open from 8 to 18"')), "It should say", "library://hours"),
     (
@@ -627,6 +698,33 @@ LIBRARIES: Final = [
         library(("                await context.report_progress(count)\n", "")),
         "a client could use []",
         "report_progress",
+    ),
+    (
+        "whole",
+        library(("await context.report_progress(count)", "await context.report_progress(count - 1)")),
+        "the progress of 4 books was [0, 1, 2, 3]",
+        "how many books are done",
+    ),
+    ("whole", library(("            await lamp.on()\n", "")), "the lamp was lit for 0 s", "Lamp on"),
+    (
+        "whole",
+        library(("        try:\n            await lamp.on()\n", "        await lamp.on()\n        try:\n")),
+        "stopped after 0.05 s, and the lamp is still lit",
+        "`try` begins before",
+    ),
+    (
+        "whole",
+        library((', "minimum": 1, "maximum": 4', "")),
+        "a form that takes 0 for `weeks`",
+        "a `minimum` of 1",
+    ),
+    ("whole", library(('"maximum": 4', '"maximum": 3')), "does not take 4 for `weeks`", "`maximum` of 4"),
+    ("whole", library(('FORM["required"] = ["weeks"]', "")), "may be sent without `weeks`", "is required"),
+    (
+        "whole",
+        library(('"type": "integer", "minimum": 1, "maximum": 4', '"type": "string"')),
+        "does not take 1",
+        "SHOULD check",
     ),
     (
         "whole",
@@ -695,11 +793,17 @@ PROGRESS: Final = (
     '                await context.notify("notifications/progress", params)\n',
     "                await context.report_progress(words.index(word) + 1, len(words))\n",
 )
+CLEANS: Final = (
+    "            except BaseException:\n                with anyio.CancelScope(shield=True):\n"
+    "                    await lamp.off()\n                raise\n"
+)
 CLEAN_UP: Final = (
     "            await anyio.sleep(0.5)\n",
-    "            try:\n                await anyio.sleep(0.5)\n            except BaseException:\n"
-    "                with anyio.CancelScope(shield=True):\n                    await lamp.off()\n"
-    "                raise\n",
+    "            try:\n                await anyio.sleep(0.5)\n" + CLEANS,
+)
+CLEAN_UP_EARLY: Final = (
+    "        await lamp.on()\n",
+    "        for _ in (1,):\n            try:\n                await lamp.on()\n" + CLEANS,
 )
 ORDER: Final = ("        del papers[name]\n        answer", "        answer")
 AFTER: Final = (
@@ -709,7 +813,7 @@ AFTER: Final = (
 ASK: Final = ('if not answer.content["sure"]:', 'if answer.action != "accept" or not answer.content["sure"]:')
 FOUR: Final = {
     "progress": ((PROGRESS,), "a client could use [1]"),
-    "clean-up": ((CLEAN_UP,), "the lamp is still lit"),
+    "clean-up": ((CLEAN_UP, CLEAN_UP_EARLY), "the lamp is still lit"),
     "error": ((CODE, IMPORT), "the protocol error 404 came"),
     "question": ((ORDER, AFTER, ASK), ""),
 }

@@ -242,6 +242,23 @@ def era_in_capitals(row: Any) -> Any:
     return era_by_trying(row).upper()
 
 
+def era_by_version(row: Any) -> Any:
+    """Takes the value of the version for the sign, and not the key."""
+    message = row.get("message")
+    params = message.get("params") if isinstance(message, dict) else None
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    is_old = isinstance(meta, dict) and meta.get(VERSION) == "2025-11-25"
+    return "legacy" if is_old else era_by_trying(row)
+
+
+def era_by_complete(row: Any) -> Any:
+    message = row.get("message")
+    result = message.get("result") if isinstance(message, dict) else None
+    if isinstance(result, dict) and result.get("resultType") != "complete":
+        return "undecided"
+    return era_by_trying(row)
+
+
 async def era_later(row: Any) -> Any:
     return era_by_trying(row)
 
@@ -261,6 +278,8 @@ ERAS: Final = [
     ("tracer", era_exact_header, "with a session id in its headers", "small or capital letters"),
     ("tracer", era_any_meta, "a progress token and nothing else", "Ask for the version in it"),
     ("tracer", era_by_words, "returned 'legacy', and it is 'undecided'", "a word anywhere in the row"),
+    ("tracer", era_by_version, "names an old version in `_meta`", "whatever its value is"),
+    ("tracer", era_by_complete, "asks for input", "whatever its value is"),
     ("tracer", era_in_capitals, "returned 'LEGACY'", "Return one of 'modern'"),
     ("tracer", era_later, "is an `async def`", "Begin it with `def`"),
 ]

@@ -436,7 +436,7 @@ class Shop:
             if items is None:
                 if ways.get("quiet"):
                     return "There is no such basket."
-                raise ToolError("No such basket.")
+                raise ways.get("raises", ToolError("No such basket."))
             return ways.get("between", ", ").join(items)
 
         return server
@@ -495,6 +495,9 @@ SHOPS: Final = [
     ("shop", Shop(set=True), "It should be", "put it back"),
     ("shop", Shop(forgiving=True), "There is no such basket", "raise ToolError"),
     ("shop", Shop(quiet=True), "There is no such basket", "in a result with `isError`"),
+    ("shop", Shop(raises=KeyError("basket")), "learns nothing", "with words for the model"),
+    ("shop", Shop(raises=ToolError("")), "learns nothing", "with words for the model"),
+    ("shop", Shop(raises=ProtocolError(-32602, "No such basket.")), "a protocol error", "It needs no code"),
     ("shop", Shop(between=" and "), "It should be", "put it back"),
     ("shop", shop_with_one_basket, "It should be", "passes on each request"),
     ("shop", shop_without_tools, "That is no handle", "takes no arguments"),

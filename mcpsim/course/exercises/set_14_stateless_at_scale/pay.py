@@ -308,7 +308,8 @@ def _judge_value(case: Case, answer: object, user: str, bill: str, value: object
             f"A bank {case.what}. For the bill {bill} of {user} {name_of(answer)} returned {show(value)}; it "
             f"should return {show(wanted)}.",
             case.rule,
-            "Return `text_of(result)` of a result that is no error; None if there is none in the end.",
+            "Return `text_of(result)` of a result that is no error (`result.is_error`): then the bill is "
+            "paid. In all other cases return None.",
         )
 
 
@@ -334,9 +335,9 @@ Write the function that pays one bill of one user.
 
 - If no answer comes, try again; but try `most` times in all and no more. Wait for a second before each
   further try.
-- A tool error is an answer, and so is a `ProtocolError`. Every other `McpSimError` means that none came: the
-  connection broke, the time was over, or the gateway says 502.
-- Return the text of the result, or None if there is none.
+- A tool error is an answer, and so is a `ProtocolError`: the bank says no. Every other `McpSimError` means
+  that no answer came: the connection broke, the time was over, or the gateway says 502.
+- Return the text of the result if the bill is paid. Return None if the bank says no, or if nobody answers.
 
 Several users pay at the same time, and the numbers of their bills may be the same.""",
     answer="pay_bill",

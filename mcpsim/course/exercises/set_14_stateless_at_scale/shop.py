@@ -12,6 +12,7 @@ from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder, require_function
 from mcpsim.course.exercises.showing import name_of, show
+from mcpsim.course.exercises.tool_errors import tells_nothing
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
 from mcpsim.errors import ProtocolError
@@ -75,6 +76,12 @@ class Failed(str):
     __slots__ = ()
 
 
+class Refused(Failed):
+    """The text of a protocol error."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class Town:
     """Replicas that share a store, and what was called so far.
@@ -115,7 +122,7 @@ class Town:
             try:
                 return await client.call_tool(tool, arguments)
             except ProtocolError as error:
-                return Failed(error.message)
+                return Refused(error.message)
 
         run = self.learner.play(
             story,
@@ -228,6 +235,12 @@ def _judge_unknown(town: Town, name: str, server: Server, handles: list[str]) ->
                 TOOL_ERROR,
                 f'If the store has nothing under a handle: `raise ToolError("…")`, in `{tool}` too.',
             )
+        look = f'`raise ToolError("…")` in `{tool}`, with words for the model. It needs no code.'
+        if isinstance(found, Refused):
+            raise town.wrong("That is a protocol error.", TOOL_ERROR, look)
+        if tells_nothing(found):
+            seen = "From that a model learns nothing: `ToolError` alone is shown, and needs words."
+            raise town.wrong(seen, TOOL_ERROR, look)
 
 
 def _judge_elsewhere(

@@ -108,6 +108,15 @@ def _cases(rng: Random) -> Iterator[Case]:
     )
     yield Case("a `tools/call` that names its version in `_meta`", modern, MODERN, "Look into `_meta`.", ERAS)
     yield Case(
+        "a `tools/call` that names an old version in `_meta`",
+        _request(
+            rng, "tools/call", name="find_ticket", _meta={**meta, PROTOCOL_VERSION: REFERENCE_REVISION[OLD]}
+        ),
+        MODERN,
+        "The key is the sign, whatever its value is: a session has agreed on its version once and for all.",
+        ERAS,
+    )
+    yield Case(
         "a `tools/list` with a session id in its headers",
         _over_http(plain, rng, session=True),
         LEGACY,
@@ -129,6 +138,13 @@ def _cases(rng: Random) -> Iterator[Case]:
         _answer(rng, result={"resultType": "complete", "content": content}),
         MODERN,
         "Look into `result`.",
+        RESULT_TYPE,
+    )
+    yield Case(
+        "a result whose `resultType` asks for input",
+        _answer(rng, result={"resultType": "input_required", "requestState": "s-1"}),
+        MODERN,
+        "The member is the sign, whatever its value is.",
         RESULT_TYPE,
     )
     yield Case(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
 import mcp_types
 
 from mcpsim.audit.rule import MUST, SHOULD
+from mcpsim.course.exercises.handler import Advice
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.showing import cut, name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
@@ -18,12 +20,15 @@ from mcpsim.server import Server
 
 SERVER: Final = "server"
 _RAISED: Final = " raised "
-_NOT_OURS: Final = "The fault is on the server's side"
+_STANDS: Final = "progress must grow"
 
 HELPS: Final = Rule(
     "What goes wrong in a tool belongs into the result, with `isError`, so that the model sees it and can "
     "correct itself.",
     "server/tools#error-handling",
+)
+REPORTS: Final = Rule(
+    "The `progress` value MUST increase with each notification.", "basic/patterns/progress#progress-flow"
 )
 ANSWERS: Final = Rule(
     "Servers MUST handle that the user declines or dismisses a question, or that the client fails to put it.",
@@ -32,6 +37,20 @@ ANSWERS: Final = Rule(
 STOPS: Final = Rule(
     "A server that gets a cancellation SHOULD stop processing the request and free what it held.",
     "basic/patterns/cancellation#behavior-requirements",
+)
+
+
+LOOK_FIRST: Final[Advice] = (
+    HELPS,
+    "Look before you take: `raise ToolError(...)` with a text that helps is for what the caller can change.",
+)
+UNANSWERED: Final[Advice] = (
+    ANSWERS,
+    'Only "accept" has content. Ask for `answer.action` before you look into `answer.content`.',
+)
+_COUNTS: Final[Advice] = (
+    REPORTS,
+    "Each report says how many are done by now: `await context.report_progress(done, total)`.",
 )
 
 
@@ -53,18 +72,32 @@ def made(answer: Any, learner: Learner, *arguments: Any) -> Server:
     return server
 
 
-def require_no_fault(where: str, recording: Recording) -> None:
-    """No handler ended with an exception that was not meant for the client."""
+def require_no_fault(where: str, recording: Recording, advice: Advice = LOOK_FIRST) -> None:
+    """No handler ended with an exception that was not meant for the client.
+
+    Args:
+        advice: the rule, and what to look at next, where one did.
+    """
     for event in recording.events:
         text = str((event.detail or {}).get("text", ""))
         if event.kind == NOTE and event.party == SERVER and _RAISED in text:
-            raise NotYet(
-                f"{where} {cut(text)}",
-                HELPS,
-                "Look before you take: `raise ToolError(...)` with a text that helps is for what the caller "
-                "can change.",
-                recording,
-            )
+            rule, look = _COUNTS if _STANDS in text else advice
+            raise NotYet(f"{where} {cut(text)}", rule, look, recording)
+
+
+def require_counted(where: str, steps: Sequence[float], count: int, things: str, look: str) -> None:
+    """The progress of `count` things came as 1, 2, 3 and so on."""
+    wanted = list(range(1, count + 1))
+    if list(steps) == wanted:
+        return
+    if len(steps) != count or any(a >= b for a, b in pairwise(steps)):
+        raise NotYet(
+            f"{where} of the progress of {count} {things}, a client could use {show(steps)}.", REPORTS, look
+        )
+    raise NotYet(
+        f"{where} the progress of {count} {things} was {show(steps)}. It should be {show(wanted)}.",
+        look=f"Say how many {things} are done. When the first one is, that is 1. {look}",
+    )
 
 
 def require_clean(where: str, recording: Recording) -> None:
@@ -85,11 +118,6 @@ def _page(spec: str) -> tuple[str, str]:
 def text_of_result(result: mcp_types.CallToolResult) -> str:
     """The texts of a result."""
     return " ".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
-
-
-def tells_nothing(text: str) -> bool:
-    """Whether this is what the server says of an exception that it does not show."""
-    return _NOT_OURS in text or not text.strip()
 
 
 def words(rng: Random, count: int) -> list[str]:

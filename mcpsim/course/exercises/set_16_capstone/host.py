@@ -18,7 +18,7 @@ from mcpsim.course.exercises.traffic import exchanges
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
 from mcpsim.course.model import ScriptedModel, ToolUse
-from mcpsim.errors import ToolError
+from mcpsim.errors import McpSimError, ToolError
 from mcpsim.recording import Recording
 from mcpsim.server import Context, Server
 from mcpsim.transports.faults import Crash, Drop, Fault
@@ -296,7 +296,7 @@ def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
             raise NotYet(
                 f"{where} {name_of(answer)} raised {describe_error(raised[0], _written(answer))}.",
                 _rule_of(scene),
-                "Whatever comes of a call, the model reads a text. `except` belongs around the call.",
+                _look_at(raised[0], scene),
                 recording,
             )
 
@@ -325,6 +325,36 @@ def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
             )
     except NotYet as found:
         raise NotYet(found.seen, found.rule, found.look, run.recording) from None
+
+
+_AROUND: Final = "Whatever comes of a call, the model reads a text. `except` belongs around the call."
+_ENDS: Final = (
+    "A text of the model is the end. And count its wishes: when it wants one more than `most`, return None, "
+    "and give it nothing more to read."
+)
+_FILLS: Final = (
+    '`question` returns what the person does: the content of the form as a dict, or "decline", or '
+    '"cancel". `answers` gives just that.'
+)
+
+
+def _look_at(error: Exception, scene: Scene) -> str:
+    if isinstance(error, LookupError) and "script of this model" in str(error):
+        return _ENDS
+    if "ask" in scene.kinds and not isinstance(error, McpSimError):
+        return _FILLS
+    return _AROUND
+
+
+def _text_read(where: str, given: str, text: Any, use: Use | None = None) -> str:
+    """What a model was given, which has to be a text."""
+    if isinstance(text, str):
+        return text
+    raise NotYet(
+        f"{where} {given} {show(text)}. What a model reads is a text.",
+        use.rule if use else TOOLS,
+        _LOOKS[use.mark] if use else 'Put the wish and the names together: `"\\n".join([wish, *names])`.',
+    )
 
 
 def _written(answer: Any) -> Any:
@@ -380,7 +410,7 @@ def _judge_calls(where: str, uses: list[Use], person: Person, recording: Recordi
 
 
 def _judge_reading(where: str, wish: str, uses: list[Use], has_read: list[str]) -> None:
-    first = has_read[0] if has_read else ""
+    first = _text_read(where, "the model was first given", has_read[0]) if has_read else ""
     missing = [tool for tool in ("ask", "dig", "fail", "find", "work") if tool not in first]
     if wish not in first or missing:
         raise NotYet(
@@ -397,7 +427,7 @@ def _judge_reading(where: str, wish: str, uses: list[Use], has_read: list[str]) 
                 use.rule,
                 "Whatever comes of a wish, the model reads it, and the loop goes on.",
             )
-        text = has_read[number]
+        text = _text_read(where, f"the model wanted {call} and was given", has_read[number], use)
         begins = next((mark for mark in MARKS if text.startswith(mark)), "")
         if begins != use.mark or use.needs not in text:
             right = f"begin with {use.mark!r}" if use.mark else "be the text of the result alone"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
@@ -18,12 +17,13 @@ from mcpsim.course.exercises.set_16_capstone.building import (
     listed,
     made,
     require_clean,
+    require_counted,
     require_no_fault,
-    tells_nothing,
     text_of_result,
     words,
 )
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tool_errors import tells_nothing
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
 from mcpsim.errors import McpSimError, ProtocolError, RequestTimeout
@@ -48,9 +48,6 @@ READS: Final = Rule(
 TELLS: Final = Rule(
     "When the list changes, a server that has declared `listChanged` SHOULD tell clients that listen.",
     "server/resources#list-changed-notification",
-)
-REPORTS: Final = Rule(
-    "The `progress` value MUST increase with each notification.", "basic/patterns/progress#progress-flow"
 )
 
 
@@ -233,19 +230,19 @@ class Day:
         result = await client.call_tool(
             "bake", {"loaves": self.loaves}, on_progress=lambda done, total, text: steps.append(done)
         )
-        rising = all(a < b for a, b in pairwise(steps))
         if result.is_error or self.oven.baked != self.loaves:
             raise NotYet(
                 f"{self.where} {self.loaves} loaves were to be baked, and {self.oven.baked} were: "
                 f"{show(text_of_result(result))}.",
                 look="Heat, `await oven.bake_one()` for each loaf, cool.",
             )
-        if len(steps) != self.loaves or not rising:
-            raise NotYet(
-                f"{self.where} of the progress of {self.loaves} loaves, a client could use {show(steps)}.",
-                REPORTS,
-                "After each loaf: `await context.report_progress(done, loaves)`.",
-            )
+        require_counted(
+            self.where,
+            steps,
+            self.loaves,
+            "loaves",
+            "After each loaf: `await context.report_progress(done, loaves)`.",
+        )
         self.require_cold("after the baking")
 
     async def stop(self, client: Client) -> None:
@@ -353,7 +350,7 @@ Build the server of a market. Its stalls come and go while clients read the list
 | the tool `close_stall(name)` | takes a stall out; if there is none of that name, an error that names it |
 | the tool `bake(loaves)` | heats the oven, bakes the loaves, tells of each of them, cools the oven |
 
-- `stalls` holds goods by name, as the market opens. The list comes in pages of {PAGE_SIZE}.
+- `stalls` holds goods by name, as the market opens. The list comes in pages of {PAGE_SIZE} at most.
 - Clients that listen hear when the list has changed.
 - `await oven.heat()`, `await oven.bake_one()`, `await oven.cool()` take 0.1, 0.5 and 0.1 s. Whatever ends a
   call of `bake`, the oven is cold then. After a Stop no loaf is begun any more.

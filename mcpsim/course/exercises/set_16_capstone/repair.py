@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
@@ -13,30 +12,34 @@ import anyio
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
+from mcpsim.course.exercises.handler import Advice
 from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.set_16_capstone.building import (
     ANSWERS,
     HELPS,
+    LOOK_FIRST,
     STOPS,
+    UNANSWERED,
     made,
     require_clean,
+    require_counted,
     require_no_fault,
-    tells_nothing,
     text_of_result,
     words,
 )
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tool_errors import tells_nothing
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
 from mcpsim.errors import ProtocolError, RequestTimeout
 from mcpsim.recording import Recording
 
 OPENING_S: Final = 0.1
+WORD_S: Final = 0.5
+# How long after a Stop the lamp may still be lit: a word, switching off, and the way of the cancellation.
+AFTER_STOP_S: Final = 1.0
 
-RISES: Final = Rule(
-    "The `progress` value MUST increase with each notification.",
-    "basic/patterns/progress#progress-flow",
-)
+_ROUNDING_S: Final = 1e-6
 
 ROUNDS: Final = Rule(
     "A modern server answers a request with `input_required`, and gets it once more with the answers. The "
@@ -92,20 +95,34 @@ class Lamp:
 
     Attributes:
         lit: whether it is lit. It is from the moment in which switching on begins.
+        lit_s: for how many seconds it was, until it was dark the last time.
+        dark_at_s: when it became dark the last time, in seconds of the clock that runs.
     """
 
     def __init__(self) -> None:
         self.lit = False
+        self.lit_s = 0.0
+        self.dark_at_s = 0.0
+        self._since_s = 0.0
 
     async def on(self) -> None:
         """Switch on. Takes 0.1 seconds."""
+        if not self.lit:
+            self._since_s = anyio.current_time()
         self.lit = True
         await anyio.sleep(OPENING_S)
 
     async def off(self) -> None:
         """Switch off. Takes 0.1 seconds; if it is left earlier, the lamp stays lit."""
         await anyio.sleep(OPENING_S)
+        if self.lit:
+            self.dark_at_s = anyio.current_time()
+            self.lit_s += self.dark_at_s - self._since_s
         self.lit = False
+
+    def shone(self, count: int) -> bool:
+        """Whether it was lit for half a second for each of `count` things."""
+        return self.lit_s > count * WORD_S - _ROUNDING_S
 
 
 @dataclass(slots=True)
@@ -120,6 +137,7 @@ class Room:
         text: what the last call brought.
         failed: whether it was an error of any kind.
         code: the code of a protocol error, or None.
+        stopped_at_s: when Stop was pressed, in seconds of the clock that runs.
     """
 
     papers: dict[str, str]
@@ -130,6 +148,7 @@ class Room:
     text: str = ""
     failed: bool = False
     code: int | None = None
+    stopped_at_s: float = 0.0
 
     def hear(self, progress: float, total: float | None, message: str | None) -> None:
         """Keep what progress came."""
@@ -162,10 +181,16 @@ async def _copy_unheard(room: Room, client: Client) -> None:
     await _call(room, client, "copy", room.name)
 
 
-async def _stop(room: Room, client: Client) -> None:
-    with anyio.move_on_after(1.3):
+async def _stop(room: Room, client: Client, after_s: float = 0.8) -> None:
+    with anyio.move_on_after(after_s):
         await _call(room, client, "copy", room.name, hear=True)
+    room.stopped_at_s = anyio.current_time()
     await anyio.sleep(5)
+
+
+async def _stop_at_once(room: Room, client: Client) -> None:
+    # The call has arrived by then, and the lamp is being switched on.
+    await _stop(room, client, 0.05)
 
 
 async def _unknown(room: Room, client: Client) -> None:
@@ -186,27 +211,44 @@ def _copied(room: Room, where: str) -> None:
             f"{where} the copy of {room.before[room.name]!r} is {show(room.text)}.",
             look="The tool still has to do its work.",
         )
-    _cold(room, where)
+    _dark(room, where)
+    if not room.lamp.shone(len(room.text.split())):
+        raise NotYet(
+            f"{where} it was copied in the dark: the lamp was lit for {room.lamp.lit_s:g} s.",
+            look="What the tool is for stays as it is: it works by the light of the lamp.",
+        )
 
 
 def _heard(room: Room, where: str) -> None:
     _copied(room, where)
     count = len(room.before[room.name].split())
-    if len(room.steps) != count or any(a >= b for a, b in pairwise(room.steps)):
-        raise NotYet(
-            f"{where} of the progress of {count} words, a client could use {show(room.steps)}.",
-            RISES,
-            "Tell of each word how many are done: `await context.report_progress(done, total)`.",
-        )
+    require_counted(
+        where,
+        room.steps,
+        count,
+        "words",
+        "Tell of each word how many are done: `await context.report_progress(done, total)`.",
+    )
 
 
-def _cold(room: Room, where: str) -> None:
+def _dark(room: Room, where: str) -> None:
     if room.lamp.lit:
         raise NotYet(
             f"{where} the lamp is still lit in the end.",
             STOPS,
             "Switch off in `finally`, under `anyio.CancelScope(shield=True)`: a cancelled function is "
-            "cancelled at each `await`.",
+            "cancelled at each `await`. `try` begins before the lamp is switched on.",
+        )
+
+
+def _left(room: Room, where: str) -> None:
+    _dark(room, where)
+    after_s = room.lamp.dark_at_s - room.stopped_at_s
+    if after_s > AFTER_STOP_S:
+        raise NotYet(
+            f"{where} the copying went on: it was {after_s:.1f} s after the Stop that the lamp went out.",
+            STOPS,
+            "The shield is for switching off alone.",
         )
 
 
@@ -262,25 +304,28 @@ class Scene:
         play: what the client does.
         judge: what has to be true then.
         reply: what the user answers; None for a client that cannot ask.
+        advice: what to say where the tool raises what is not meant for the client.
     """
 
     what: str
     play: Callable[[Room, Client], Any]
     judge: Callable[[Room, str], None]
     reply: Any = "decline"
+    advice: Advice = LOOK_FIRST
 
 
 SCENES: Final = (
     Scene("a paper is copied", _copy, _heard),
     Scene("a paper is copied, and nobody wants to hear of progress", _copy_unheard, _copied),
-    Scene("the copying is stopped", _stop, _cold),
+    Scene("the copying is stopped", _stop, _left),
+    Scene("the copying is stopped at once", _stop_at_once, _left),
     Scene("a paper is to be copied that is not there", _unknown, _refused),
     Scene("a paper is to be destroyed that is not there", _destroy_unknown, _refused),
     Scene("the user is sure", _destroy, _gone, {"sure": True}),
     Scene("the user accepts, and is not sure", _destroy, _still_there, {"sure": False}),
-    Scene("the user declines", _destroy, _still_there),
-    Scene("the user closes the question", _destroy, _still_there, "cancel"),
-    Scene("the client cannot ask its user", _destroy, _still_there, None),
+    Scene("the user declines", _destroy, _still_there, "decline", UNANSWERED),
+    Scene("the user closes the question", _destroy, _still_there, "cancel", UNANSWERED),
+    Scene("the client cannot ask its user", _destroy, _still_there, None, UNANSWERED),
 )
 
 
@@ -310,7 +355,7 @@ def _play(answer: Any, learner: Learner, world: World, scene: Scene) -> None:
             room.text, room.failed = "no answer within a minute", True
 
     def judge(recording: Recording) -> None:
-        require_no_fault(where, recording)
+        require_no_fault(where, recording, scene.advice)
         try:
             scene.judge(room, where)
         except NotYet as found:
@@ -354,11 +399,12 @@ the four, and write the server again. What its tools are for stays as it is.
 | `await lamp.on()` | takes 0.1 s; the lamp is lit from the moment in which this begins |
 | `await lamp.off()` | takes 0.1 s; if it is not finished, the lamp stays lit |
 
-- `copy` tells of each word how many are done, takes half a second for each, and returns the whole text.
+- `copy` works by the light of the lamp, takes half a second for each word, tells then how many are done, and
+  returns the whole text.
 - `destroy` takes the paper out only if the user accepts, and is sure.
 - Who asks for a paper that is not there gets a tool error, which the model will read: it names the papers
   that there are.
-- The lamp is dark when a call is over, whatever ended it.
+- The lamp is dark when a call is over, whatever ended it. After a Stop nothing more is copied.
 
 `ex.archive(make_archive)` is your server with three papers.""",
     answer="make_archive",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
@@ -16,14 +15,16 @@ from mcpsim.course.exercises.learner import Learner
 from mcpsim.course.exercises.set_16_capstone.building import (
     ANSWERS,
     HELPS,
+    STOPS,
     listed,
     made,
-    tells_nothing,
+    require_counted,
     text_of_result,
     words,
 )
 from mcpsim.course.exercises.set_16_capstone.repair import Lamp
 from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.tool_errors import tells_nothing
 from mcpsim.course.exercises.verdict import NotYet, Rule
 from mcpsim.course.exercises.worlds import World, every_world
 from mcpsim.course.judging.ruling import Outcome, Ruling
@@ -31,10 +32,12 @@ from mcpsim.course.judging.simulated import Simulator
 from mcpsim.course.judging.tour import Plan
 from mcpsim.errors import McpSimError, ProtocolError
 from mcpsim.server import Server
+from mcpsim.utilities.elicitation import faults_of_content, missing_fields
 
 TOOLS: Final = ("reserve", "scan", "where_is")
 HOURS: Final = "library://hours"
 PAGE_SIZE: Final = 2
+MOST_WEEKS: Final = 4
 
 LISTS: Final = Rule(
     "Servers MAY give a list in pages; clients follow `nextCursor` to its end.",
@@ -43,8 +46,9 @@ LISTS: Final = Rule(
 READS: Final = Rule(
     "`resources/read` brings the contents of a resource.", "server/resources#reading-resources"
 )
-REPORTS: Final = Rule(
-    "The `progress` value MUST increase with each notification.", "basic/patterns/progress#progress-flow"
+FORMS: Final = Rule(
+    "Clients SHOULD check an answer against the schema that came with the question, servers too.",
+    "client/elicitation#form-mode-security",
 )
 ROUNDS: Final = Rule(
     "A modern server answers a request with `input_required`, and gets it once more with the answers: what "
@@ -53,10 +57,7 @@ ROUNDS: Final = Rule(
 )
 JUDGES: Final = {
     "questions": ANSWERS,
-    "stop": Rule(
-        "A server that gets a cancellation SHOULD stop processing the request and free what it held.",
-        "basic/patterns/cancellation#behavior-requirements",
-    ),
+    "stop": STOPS,
     "faults": Rule(
         "What was in flight when a connection broke is lost. The server goes on for everybody else.",
         "basic/patterns/cancellation#timing-considerations",
@@ -119,7 +120,7 @@ class Visit:
             shown = "; ".join(listed(page) for page in pages)
             raise NotYet(
                 f"{self._where} the tools are {shown}. They should be {listed(TOOLS)}, "
-                f"{PAGE_SIZE} to a page.",
+                f"at most {PAGE_SIZE} to a page.",
                 LISTS,
                 f"`Server(..., page_size={PAGE_SIZE})`, and the names of the task.",
             )
@@ -166,13 +167,24 @@ class Visit:
             "scan", on_progress=lambda done, total, message: self.steps.append(done)
         )
         count = len(self._library.books)
-        rising = all(a < b for a, b in pairwise(self.steps))
-        if result.is_error or len(self.steps) != count or not rising:
+        require_counted(
+            self._where,
+            self.steps,
+            count,
+            "books",
+            "After each book: `await context.report_progress(done, len(books))`.",
+        )
+        if result.is_error:
             raise NotYet(
-                f"{self._where} of the progress of {count} books, a client could use "
-                f"{show(self.steps)}; scan says {show(text_of_result(result))}.",
-                REPORTS,
-                "After each book: `await context.report_progress(done, len(books))`.",
+                f"{self._where} scan failed: {show(text_of_result(result))}.",
+                look="Nothing was wrong with this call: the tool takes no arguments.",
+            )
+        lamp = self._library.lamp
+        if lamp.lit or not lamp.shone(count):
+            seen = "is still lit" if lamp.lit else f"was lit for {lamp.lit_s:g} s"
+            raise NotYet(
+                f"{self._where} {count} books were scanned, and the lamp {seen}.",
+                look="Lamp on, half a second for each book, lamp off.",
             )
 
     async def _reserve(self, client: Client) -> None:
@@ -203,6 +215,8 @@ def grade(answer: object, learner: Learner) -> Passed:
                 "`judge(...)` of lesson 16 plays the same runs. Show the recording of the ruling.",
                 ruling.recording,
             )
+    for world in every_world():
+        _stop_at_once(answer, learner, world)
     return Passed(f"{len(rulings)} judges found nothing wrong. {rulings[-1].seen}", ROUNDS)
 
 
@@ -213,6 +227,27 @@ def _visit(answer: Any, learner: Learner, world: World) -> None:
     weeks = 1 + world.seed % 4
     visit = Visit(library, where, weeks)
     _play(visit.all, answer, learner, server, world, {"weeks": weeks}, where)
+
+
+def _stop_at_once(answer: Any, learner: Learner, world: World) -> None:
+    """Stop while the lamp is being switched on: no judge is that early."""
+    library = _library(world.seed)
+    server = _made(answer, learner, library)
+    where = f"In {world}:"
+
+    async def story(client: Client) -> None:
+        with anyio.move_on_after(0.05):
+            await client.call_tool("scan")
+        await anyio.sleep(5)
+        if library.lamp.lit:
+            raise NotYet(
+                f"{where} a scan was stopped after 0.05 s, and the lamp is still lit.",
+                STOPS,
+                "`try` begins before the lamp is switched on; switch off in `finally`, under "
+                "`anyio.CancelScope(shield=True)`.",
+            )
+
+    _play(story, answer, learner, server, world, "cancel", where)
 
 
 def _decline(answer: Any, learner: Learner) -> None:
@@ -231,6 +266,24 @@ def _decline(answer: Any, learner: Learner) -> None:
                 raise NotYet(f"{where} `lend` was called with {show(library.lent)}.", ANSWERS, _ACTION)
 
 
+def _wrong_form(schema: Any) -> str:
+    """What is wrong with the form that asks for the weeks, in words; "" where nothing is."""
+    if schema is None:
+        return "is an address to visit"
+    for weeks in range(1, MOST_WEEKS + 1):
+        faults = faults_of_content(schema, {"weeks": weeks})
+        if faults:
+            return f"does not take {weeks} for `weeks`: {faults[0]}"
+    for weeks in (0, MOST_WEEKS + 1):
+        if not faults_of_content(schema, {"weeks": weeks}):
+            return f"takes {weeks} for `weeks`"
+    return "" if missing_fields(schema, {}) else "may be sent without `weeks`"
+
+
+_WEEKS: Final = (
+    f"`weeks` is required: an integer with a `minimum` of 1 and a `maximum` of {MOST_WEEKS}. What the form "
+    "takes is what the handler gets."
+)
 _ACTION: Final = 'Look at `answer.action`: only "accept" has content.'
 
 
@@ -245,6 +298,14 @@ def _play(
 ) -> None:
     found: list[NotYet] = []
 
+    def fill_in(asked: Any) -> Any:
+        is_filled_in = isinstance(reply, dict)
+        wrong = _wrong_form(getattr(asked, "requested_schema", None)) if is_filled_in else ""
+        if not wrong:
+            return reply
+        found.append(NotYet(f"{where} the user gets a form that {wrong}.", FORMS, _WEEKS))
+        return "cancel"
+
     async def caught(client: Client) -> None:
         try:
             await story(client)
@@ -256,7 +317,7 @@ def _play(
             )
         await anyio.sleep(1)
 
-    client = Client(era=world.era, elicit=lambda asked: reply)
+    client = Client(era=world.era, elicit=fill_in)
     run = learner.play(
         caught,
         written=answer,
@@ -296,11 +357,12 @@ Build the server of a library, and let all judges look at it.
 |---|---|
 | the tool `where_is(title)` | says on which shelf a book stands |
 | the tool `scan()` | lamp on, then half a second for each book, and progress after each; lamp off |
-| the tool `reserve(title)` | asks the user for `weeks` (1 to 4), then `lend(title, weeks)`, once |
+| the tool `reserve(title)` | asks the user for `weeks`, then `lend(title, weeks)`, once |
 | the resource `{HOURS}` | a text with the opening hours |
 
 - `books` holds shelves by title. Who asks for a title that is not there gets a tool error that names it.
-- The lists come in pages of {PAGE_SIZE}.
+- The lists come in pages of {PAGE_SIZE} at most.
+- The form takes `weeks` from 1 to {MOST_WEEKS}, and cannot be sent without.
 - A user who declines has reserved nothing. A `scan` that is stopped leaves no light, and scans no further.
 - `await lamp.on()` and `await lamp.off()` take 0.1 s each.
 
