@@ -18,6 +18,7 @@ from mcpsim.audit.rule import MUST
 from mcpsim.course import MISBEHAVING
 from mcpsim.course.misbehaving import TOPICS, Misbehaviour
 from mcpsim.course.misbehaving.base import party_of
+from mcpsim.messages import Request
 from tests.audit.try_cases import COMPANIONS
 
 #: Why no peer of a simulation breaks a rule, although the traces of other programs can show that.
@@ -134,3 +135,15 @@ def test_what_is_the_same_in_both_runs_is_refused() -> None:
             "modern",
             "stdio",
         )
+
+
+def test_nobodys_own_request_changes_the_list_that_is_read_again() -> None:
+    # A list MUST NOT change as a side effect of other requests on the connection: the fault is another one.
+    frames = MISBEHAVING["client-relies-on-a-list-that-has-changed"].play().recording.frames
+    asked = {frame.sender: frame.parsed.method for frame in frames if isinstance(frame.parsed, Request)}
+    told = [frame.receiver for frame in frames if b"tools/list_changed" in frame.data]
+    assert asked == {"ada": "tools/call", "ben": "tools/call"}
+    assert told == ["ada"]
+    assert [frame.sender for frame in frames if b'"close"' in frame.data and frame.receiver == "server"] == [
+        "ben"
+    ]

@@ -117,25 +117,26 @@ async def read_what_asks(client: Client) -> Any:
     return await client.request("resources/read", {"uri": "book://atlas"})
 
 
-async def call_what_is_gone(client: Client) -> None:
+async def call_what_is_gone(ada: Client, ben: Client) -> None:
     """Call a tool although the list has changed."""
-    await _close(client, look_again=False)
+    await _close(ada, ben, look_again=False)
 
 
-async def look_what_is_there(client: Client) -> None:
+async def look_what_is_there(ada: Client, ben: Client) -> None:
     """Look at the list when it has changed, and call what is there."""
-    await _close(client, look_again=True)
+    await _close(ada, ben, look_again=True)
 
 
-async def _close(client: Client, *, look_again: bool) -> None:
-    async with client.listen(tools_list_changed=True) as subscription:
-        await client.list_tools()
-        await client.call_tool("close", {})
+async def _close(ada: Client, ben: Client, *, look_again: bool) -> None:
+    """Ben closes the desk: no request of Ada's own may change her list."""
+    async with ada.listen(tools_list_changed=True) as subscription:
+        await ada.list_tools()
+        await ben.call_tool("close", {})
         async for _ in subscription:
             break
-    tools = [tool.name for tool in (await client.list_tools()).tools] if look_again else ["lend"]
-    with suppress(ProtocolError):
-        await client.call_tool(tools[0], {})
+        tools = [tool.name for tool in (await ada.list_tools()).tools] if look_again else ["lend"]
+        with suppress(ProtocolError):
+            await ada.call_tool(tools[0], {})
 
 
 def shrinking_desk() -> Server:
@@ -223,7 +224,7 @@ def _by_server(name: str, rule: str, sentence: str, twist: MakeTwist) -> Misbeha
 
 
 def _by_client(name: str, rule: str, sentence: str, story: Any, good_story: Any, **more: Any) -> Misbehaviour:
-    more.setdefault("server", lasting_desk)
+    more = {"server": lasting_desk, "way": "stdio", **more}
     return Misbehaviour(
         name,
         "client",
@@ -231,7 +232,6 @@ def _by_client(name: str, rule: str, sentence: str, story: Any, good_story: Any,
         sentence,
         story,
         era="modern",
-        way="stdio",
         good_story=good_story,
         **more,
     )
@@ -303,7 +303,9 @@ CACHING: Final[tuple[Misbehaviour, ...]] = (
         "The client hears that the tools have changed, and calls one that is gone.",
         call_what_is_gone,
         look_what_is_there,
+        way="http",
         server=shrinking_desk,
+        clients=ada_and_ben,
     ),
     _by_client(
         "client-fetches-what-is-fresh",
