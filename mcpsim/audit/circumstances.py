@@ -219,6 +219,14 @@ def lists_legacy_only(item: Item) -> bool:
     return lists_versions(item) and not any(one in MODERN_REVISIONS for one in versions_of(item))
 
 
+def lists_modern_only(item: Item) -> bool:
+    """Whether the error lists versions, a modern one among them, and no legacy one."""
+    listed = versions_of(item)
+    return any(one in MODERN_REVISIONS for one in listed) and not any(
+        one in LEGACY_REVISIONS for one in listed
+    )
+
+
 def lists_what_it_refuses(item: Item) -> bool:
     """Whether the modern version that is refused stands among the supported ones."""
     version = version_of(item)

@@ -17,6 +17,7 @@ from mcpsim.audit.circumstances import (
     is_modern,
     lacks_meta,
     lists_legacy_only,
+    lists_modern_only,
     lists_versions,
     lists_what_it_refuses,
     member_of_data,
@@ -72,6 +73,13 @@ OF_ERAS: Final[tuple[Row, ...]] = (
         "Look at the bytes that were sent: one message, UTF-8 without a byte order mark, nothing cut off.",
     ),
     # Versions and eras.
+    Row(
+        ANY,
+        both(asks("initialize"), lists_modern_only),
+        "The server has no initialize: it speaks {supported} and no legacy revision.",
+        "A client that speaks that too declares version and capabilities in the _meta of every request. Any "
+        "other client tells its user that this server is too new.",
+    ),
     Row(
         {UNSUPPORTED_VERSION},
         lists_what_it_refuses,

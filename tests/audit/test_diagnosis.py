@@ -115,6 +115,18 @@ CASES: list[tuple[str, list[Json], str, str]] = [
         '"2025-03-26"',
         "again with a version",
     ),
+    (
+        "modern only",
+        [initialize(), error(-32602, "_meta is missing", data={"supported": [MODERN]}, id=0)],
+        f'it speaks ["{MODERN}"] and no legacy revision',
+        "tells its user",
+    ),
+    (
+        "modern only, refused for the version",
+        [initialize(), error(-32022, data={"supported": [MODERN, FUTURE]}, id=0)],
+        "has no initialize",
+        "in the _meta of every request",
+    ),
     ("no handshake", [initialize(), error(-32601, id=0)], "no initialize", "in the _meta"),
     (
         "meta wanted",
