@@ -243,6 +243,28 @@ async def brew_pours_first(context: Any, machine: Any, seconds: Any) -> Any:
     return "Coffee"
 
 
+async def brew_pours_last(context: Any, machine: Any, seconds: Any) -> Any:
+    """Pours what has gone cold, also after a Stop."""
+    try:
+        await machine.heat()
+        await anyio.sleep(seconds)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await machine.cool()
+    machine.pour()
+    return "Coffee"
+
+
+async def brew_does_not_wait(context: Any, machine: Any, seconds: Any) -> Any:
+    try:
+        await machine.heat()
+        machine.pour()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await machine.cool()
+    return "Coffee"
+
+
 async def brew_pours_in_finally(context: Any, machine: Any, seconds: Any) -> Any:
     try:
         await machine.heat()
@@ -328,7 +350,9 @@ BREWS: Final = [
     ("clean_up", brew_without_a_shield, "the machine is still hot", "cancelled at each `await`"),
     ("clean_up", brew_under_a_shield, "one cup is poured. There should be none", "the cleaning up alone"),
     ("clean_up", brew_heats_before_try, "while the machine heats up", "from the first `await` on"),
-    ("clean_up", brew_pours_first, "one cup is poured. There should be none", "nothing more is made"),
+    ("clean_up", brew_pours_first, "a cup is poured from a cold machine", "only then cool down"),
+    ("clean_up", brew_pours_last, "a cup is poured from a cold machine", "only then cool down"),
+    ("clean_up", brew_does_not_wait, "0.2 s after heating began, and not after 2.2 s", "sleep for `seconds`"),
     ("clean_up", brew_pours_in_finally, "one cup is poured. There should be none", "free what it held"),
     ("clean_up", brew_swallows, "went on after the cancellation and returned 'Stopped'", "needs a `raise`"),
     ("clean_up", brew_catches_errors_only, "the machine is still hot", "Cool down in `finally`"),
@@ -432,6 +456,15 @@ async def call_and_raise(client: Any, tool: Any, arguments: Any, quiet_s: Any, a
     return text_of(result)
 
 
+async def call_and_fail(client: Any, tool: Any, arguments: Any, quiet_s: Any, at_most_s: Any) -> Any:
+    with anyio.fail_after(at_most_s), anyio.move_on_after(quiet_s) as quiet:
+
+        def wait_on(*step: Any) -> None:
+            quiet.deadline = anyio.current_time() + quiet_s
+
+        return text_of(await client.call_tool(tool, arguments, on_progress=wait_on))
+
+
 async def call_and_return_the_result(
     client: Any, tool: Any, arguments: Any, quiet_s: Any, at_most_s: Any
 ) -> Any:
@@ -475,7 +508,8 @@ PATIENCE: Final = [
     ("patience", call_without_a_maximum, "reports without an end", "always enforce a maximum"),
     ("patience", call_from_the_end_of_progress, "reports without an end", "always enforce a maximum"),
     ("patience", call_and_let_it_run, "should return 'Done at the pace", "the text of the result"),
-    ("patience", call_and_raise, "raised RequestTimeout", "Play the story yourself"),
+    ("patience", call_and_raise, "raised RequestTimeout", "Return None where you give up"),
+    ("patience", call_and_fail, "raised TimeoutError", "`anyio.move_on_after` ends its block"),
     ("patience", call_and_return_the_result, "returned CallToolResult", "the text of the result"),
     ("patience", call_and_say_timeout, "should return None and returned 'timeout'", "None where you gave up"),
     ("patience", call_twice, "The tool was called 2 times", "Call it once"),
@@ -501,3 +535,9 @@ def test_what_is_played_has_messages_that_come_too_late() -> None:
     assert words.count("late") >= 4
     assert words.count("answer") >= 4
     assert words.count("progress") >= 20
+
+
+def test_what_is_shown_of_a_call_without_a_maximum_is_short() -> None:
+    verdict = exercises.cancellation().patience.check(call_without_a_maximum)
+    assert verdict.recording is not None
+    assert len(verdict.recording.transcript().splitlines()) < 25

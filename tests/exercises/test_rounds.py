@@ -11,6 +11,7 @@ import hmac
 import json
 import pickle
 from collections.abc import Callable
+from datetime import date
 from typing import Any, Final
 
 import pydantic
@@ -142,6 +143,19 @@ def content_of_a_visit(response: Any, question: Any, host: Any) -> Any:
     return response
 
 
+def empty_content_of_a_visit(response: Any, question: Any, host: Any) -> Any:
+    is_by_url = question.get("params", {}).get("mode") == "url"
+    return {**response, "content": {}} if is_by_url else response
+
+
+def content_is_null(response: Any, question: Any, host: Any) -> Any:
+    return {**response, "content": None} if response.get("action") == "decline" else response
+
+
+def nothing_for_a_cancel(response: Any, question: Any, host: Any) -> Any:
+    return {"action": "cancel"} if response == {"action": "accept", "content": {}} else response
+
+
 def with_an_envelope(response: Any, question: Any, host: Any) -> Any:
     return {"method": question["method"], "result": response}
 
@@ -173,7 +187,7 @@ def refuses_by_none(response: Any, question: Any, host: Any) -> Any:
 RESPONSES: Final = [
     ("respond", respond_by_table),
     ("respond", needs_a_mode, "a form without a `mode`", "as one in form mode"),
-    ("respond", reads_the_mode, "raised KeyError: 'mode'", "Call it yourself"),
+    ("respond", reads_the_mode, "raised KeyError: 'mode'", "take it by `.get`. Call it yourself"),
     ("respond", changed_response(always_accepts), "that is declined", "`decline` is an explicit no"),
     ("respond", opens_without_asking, "it should ask for visit", "Look at `method`"),
     (
@@ -196,7 +210,10 @@ RESPONSES: Final = [
         "That is no response to roots/list: roots.0",
         "each with a `uri`",
     ),
-    ("respond", changed_response(user_role), "The model model-", "no more"),
+    ("respond", changed_response(user_role), "The model model-", "is `assistant`"),
+    ("respond", changed_response(content_is_null), "a form that is declined", "null is no object"),
+    ("respond", changed_response(empty_content_of_a_visit), "by URL", "Otherwise leave it out"),
+    ("respond", changed_response(nothing_for_a_cancel), "with no field filled in", "no more"),
     ("respond", changed_response(content_in_the_open), "a form that is filled in", "members"),
     ("respond", changed_response(refuses_by_none), "returned None", "as a dict"),
 ]
@@ -258,6 +275,10 @@ def keeps_what_it_sent(call: Any, result: Any, given: Any, params: Any) -> Any:
 
 def without_state(call: Any, result: Any, given: Any, params: Any) -> Any:
     return {**call, "inputResponses": given}
+
+
+def takes_a_state_for_granted(call: Any, result: Any, given: Any, params: Any) -> Any:
+    return {**call, "inputResponses": given, "requestState": result["requestState"]}
 
 
 def with_a_true_state(call: Any, result: Any, given: Any, params: Any) -> Any:
@@ -386,6 +407,9 @@ LOOPS: Final = [
     ),
     ("loop", one_id_for_all, "Two requests have one id: 7, 7", "MUST be another one"),
     ("loop", asks_nobody, "`answer` did not say that", "Call `answer(key, question)`"),
+    ("loop", looping(takes_a_state_for_granted), "raised KeyError: 'requestState'", "ask by `in`"),
+    ("loop", looping(accumulating, 10**6), "had sent and received", "give up after some tries"),
+    ("loop", looping(accumulating, 9), "It was given up after 9 retries", "10 retries are 11 requests"),
     ("loop", looping(accumulating, 40), "It was asked 40 times more", "Give up after 10"),
     ("loop", looping(accumulating, 1), "is not the end: it asks for", "for as long as it asks"),
     ("loop", as_a_model, "returned [{", "as `client.request` returns it"),
@@ -396,7 +420,7 @@ LOOPS: Final = [
 
 
 class Day(pydantic.BaseModel):
-    day: str
+    day: date
 
 
 class Consent(pydantic.BaseModel):
@@ -491,6 +515,49 @@ async def keeps_the_receipt(context: Any, city: str, pay: Any) -> Any:
     return "Booked." if text.startswith("R-") else text
 
 
+async def refuses_in_silence(context: Any, city: str, pay: Any) -> Any:
+    text = await book_and_remember(context, city, pay)
+    return None if text == "no" else text
+
+
+async def refuses_by_an_error(context: Any, city: str, pay: Any) -> Any:
+    text = await book_and_remember(context, city, pay)
+    if text == "no":
+        raise ValueError("The user does not want to.")
+    return text
+
+
+async def asks_for_any_text(context: Any, city: str, pay: Any) -> Any:
+    form = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
+    when = await context.elicit("When?", form)
+    if when.action != "accept":
+        return "no"
+    yes = await context.elicit(f"{city} on {when.content['day']}?", Consent)
+    agreed = yes.action == "accept" and yes.content["agreed"]
+    return pay(city, when.content["day"]) if agreed else "no"
+
+
+async def asks_for_yes_as_a_text(context: Any, city: str, pay: Any) -> Any:
+    when = await context.elicit("When?", Day)
+    if when.action != "accept":
+        return "no"
+    form = {"type": "object", "properties": {"agreed": {"type": "string"}}}
+    await context.elicit(f"{city} on {when.content['day']}?", form)
+    return pay(city, when.content["day"])
+
+
+async def remembers_outside(context: Any, city: str, pay: Any, kept: dict[str, Any] = {}) -> Any:  # noqa: B006
+    """Keeps the day from round to round: the questions of a round are not those of the round before."""
+    if "day" not in kept:
+        when = await context.elicit("When?", Day)
+        if when.action != "accept":
+            return "no"
+        kept["day"] = when.content["day"]
+    yes = await context.elicit(f"{city} on {kept['day']}?", Consent)
+    day = kept.pop("day")
+    return pay(city, day) if yes.action == "accept" and yes.content["agreed"] else "no"
+
+
 async def refuses_by_protocol_error(context: Any, city: str, pay: Any) -> Any:
     from mcpsim import ProtocolError
 
@@ -528,6 +595,12 @@ BOOKS: Final = [
     ("book", asks_until_it_gets_an_answer, "It was asked for day, then day", "for the day"),
     ("book", asks_nobody_and_pays, "It was asked for nothing", "Ask for the day"),
     ("book", keeps_the_receipt, "The tool says 'Booked.'", "returns the receipt"),
+    ("book", refuses_in_silence, "returned None", "also where nothing is booked"),
+    ("book", refuses_by_an_error, "raised ValueError", "no is no error"),
+    ("book", asks_for_any_text, "The field `day` is {'type': 'string'}", '"format": "date"'),
+    ("book", asks_for_yes_as_a_text, "The field `agreed` is {'type': 'string'}. It", "a boolean"),
+    ("book", remembers_outside, "It was asked for day, then agreed, then agreed", "Keep nothing outside"),
+    ("book", takes_a_yes_for_consent, "does not agree", "`accept` brings the submitted data"),
     ("book", refuses_by_protocol_error, "was answered with the error -32603", "whatever the user does"),
 ]
 
@@ -724,12 +797,12 @@ KEEPERS: Final = [
         "keeper",
         keeping(by_hash, to_all),
         "another server sealed, with another key",
-        "A plain hash needs no key",
+        "a plain hash. An HMAC needs",
     ),
     ("keeper", keeping(by_nothing, to_all), "another server sealed, with another key", "needs the key"),
     ("keeper", SignsTheBinding, "put together from two good ones", "the value included"),
     ("keeper", keeping(by_hmac, to_nobody), "presented by another user", "SHOULD hold the principal"),
-    ("keeper", keeping(by_hmac, to_no_request), "presented with other arguments", "The request:"),
+    ("keeper", keeping(by_hmac, to_no_request), "presented with other arguments", "The request has to be"),
     ("keeper", keeping(by_hmac, to_the_name), "presented with other arguments", "a digest of the parameters"),
     (
         "keeper",

@@ -33,6 +33,7 @@ _CATCH_IT: Final = (
 _NO_LOOKS: Final[Mapping[type[BaseException], str]] = {}
 _PLAIN: Final = "{name} is a `def` and no `async def`: it can wait for no answer."
 _ASYNC: Final = "Begin it with `async def`, and write `await` before each call of the client's methods."
+_ASK_FOR_THE_KEY: Final = "There is no such key then: ask by `in`, or take it by `.get`."
 _CALL_IT: Final = "Call it yourself with these arguments, in a cell of your own."
 
 
@@ -93,7 +94,7 @@ class Learner:
             loop.close()
         if call.error is not None:
             found = _raised(function, call.error, where, _CALL_IT, rule=rule)
-            if found.look == _CALL_IT and arguments:
+            if found.look.endswith(_CALL_IT) and arguments:
                 found.arguments = given
             raise found
         if inspect.iscoroutine(call.value):
@@ -182,6 +183,8 @@ class Learner:
                 said.reverse()
             if is_plain:
                 said, look = [_PLAIN.format(name=name_of(own)), *said], _ASYNC
+            elif run.error is not None and isinstance(_first(run.error), KeyError):
+                look = f"{_ASK_FOR_THE_KEY} {found.look}"
             else:
                 look = found.look
             raise NotYet(" ".join(said), found.rule, look, run.recording) from None
@@ -196,7 +199,7 @@ class Learner:
             self._hurry(own)
         raise NotYet(
             f"{name_of(own)} had sent and received {MAX_WIRE_EVENTS} messages and was not at its end.",
-            look="Does it try again for ever? Try once, look at the answer, then decide.",
+            look="Does it try again for ever? Look at each answer first, and give up after some tries.",
         )
 
     def _step_limit_s(self) -> float:
@@ -276,6 +279,8 @@ def _raised(
         return NotYet("The check was stopped before it was done.", look="Run the cell again.")
     if isinstance(error, ProtocolError):
         look = _CATCH_IT
+    elif isinstance(error, KeyError):
+        look = f"{_ASK_FOR_THE_KEY} {look}"
     seen = f"{name_of(function)} raised {describe_error(error, function)}{where}."
     return NotYet(seen, rule, look, recording)
 

@@ -31,6 +31,10 @@ class CancellationExercises(ExerciseSet):
             "from mcpsim import simulate",
             "from mcpsim.course import exercises, text_of, workshop",
         ),
+        further=(
+            "Lesson [10 Multi round-trip requests](../notebooks/10_multi_round_trip.ipynb).",
+            "[All lessons](../notebooks/index.ipynb).",
+        ),
         notes=(
             "Where a check plays something and finds a fault, it shows the messages under *On the wire*. "
             "`ex.patience.check(call_patiently).recording` shows them in the player.",

@@ -22,6 +22,7 @@ from mcpsim.server import Context, Server
 HEATING_S: Final = 0.2
 COOLING_S: Final = 0.4
 BREWING_S: Final = 2.0
+_POURED_S: Final = HEATING_S + BREWING_S
 
 STOPS: Final = Rule(
     "A server that gets a cancellation SHOULD stop processing the request, free what it held, and not send a "
@@ -47,16 +48,20 @@ class Machine:
     Attributes:
         hot: whether it is heated. It is from the moment in which heating begins, until it is cooled down.
         poured: how many cups of coffee it has poured.
+        spoilt: what is wrong with a cup, in words, or "".
     """
 
     def __init__(self, cups: int = 1) -> None:
         self.hot = False
         self.poured = 0
+        self.spoilt = ""
         self._cups = cups
+        self._heated_s = 0.0
 
     async def heat(self) -> None:
         """Heat up. Takes 0.2 seconds."""
         self.hot = True
+        self._heated_s = anyio.current_time()
         await anyio.sleep(HEATING_S)
 
     async def cool(self) -> None:
@@ -74,6 +79,11 @@ class Machine:
             raise OutOfCups("There is no cup left.")
         self._cups -= 1
         self.poured += 1
+        after_s = anyio.current_time() - self._heated_s
+        if not self.hot:
+            self.spoilt = "from a cold machine"
+        elif after_s < _POURED_S - 1e-6:
+            self.spoilt = f"{after_s:.1f} s after heating began, and not after {_POURED_S:.1f} s"
 
 
 def kitchen(brew: Callable[..., Any]) -> Server:
@@ -119,7 +129,6 @@ class Scene:
     ends_quietly: bool = True
 
 
-_POURED_S: Final = HEATING_S + BREWING_S
 SCENES: Final = (
     Scene("nobody presses Stop", None, 1, True),
     Scene("Stop is pressed while the coffee is brewed", 1.2, 0, False, ends_quietly=False),
@@ -209,6 +218,12 @@ def _compare(where: str, answer: object, scene: Scene, machine: Machine, recordi
             if too_many
             else "Heat, sleep for `seconds`, pour, in this order. What was poured stays poured.",
             recording,
+        )
+    if machine.spoilt:
+        raise NotYet(
+            f"{where} a cup is poured {machine.spoilt}.",
+            look="Heat, sleep for `seconds`, pour, and only then cool down: in this order.",
+            recording=recording,
         )
     if machine.hot:
         raise NotYet(

@@ -30,7 +30,7 @@ class RoundExercises(ExerciseSet):
             "from mcpsim.course import exercises, travel_desk",
         ),
         further=(
-            "[10 Multi round-trip requests](../notebooks/10_multi_round_trip.ipynb), if something was new.",
+            "Lesson [11 Subscriptions and change](../notebooks/11_subscriptions.ipynb).",
             "[All lessons](../notebooks/index.ipynb).",
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -11,7 +12,7 @@ from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.set_04_stateless.worlds import worlds
-from mcpsim.course.exercises.set_10_multi_round_trip.rules import REFUSALS
+from mcpsim.course.exercises.set_10_multi_round_trip.rules import ACTIONS, REFUSALS
 from mcpsim.course.exercises.showing import describe_error, name_of, show
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.eras.revisions import ClientEra
@@ -27,6 +28,25 @@ AGAIN: Final = Rule(
     "from its beginning.",
     "basic/patterns/mrtr#basic-workflow",
 )
+FIELDS: Final = Rule(
+    "A field of a form is a text, a number, a boolean or a choice. A text may have a format: `email`, `uri`, "
+    "`date` or `date-time`.",
+    "client/elicitation#requested-schema",
+)
+#: What the two fields are to be.
+_MEANT: Final = {
+    "day": ({"type": "string", "format": "date"}, "a text of the format `date`"),
+    "agreed": ({"type": "boolean"}, "a boolean"),
+}
+
+
+def _is_meant(name: str, schema: Any) -> bool:
+    meant, _ = _MEANT.get(name, ({}, ""))
+    return meant.items() <= dict(schema).items()
+
+
+#: What somebody runs into who takes for granted that there is content.
+_NO_CONTENT: Final = (TypeError, KeyError, AttributeError)
 MAY_ASK: Final = Rule(
     "A server MAY answer a tool call with questions, and on several attempts at the same request.",
     "basic/patterns/mrtr#server-requirements-basic-workflow",
@@ -41,16 +61,21 @@ class Traveller:
         day: what goes into a field `day`, or "decline" or "cancel".
         agreed: what goes into a field `agreed`, or "decline" or "cancel".
         shown: the fields and the message of every form.
+        schemas: the schemas of the fields, in the same order.
     """
 
     day: str
     agreed: bool | str
     shown: list[tuple[tuple[str, ...], str]] = field(default_factory=list[tuple[tuple[str, ...], str]])
+    schemas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def fill_in(self, asked: Any) -> Any:
         """Fill a form in, as a client's callback."""
         fields = tuple(asked.requested_schema["properties"])
         self.shown.append((fields, asked.message))
+        self.schemas.append(dict(asked.requested_schema["properties"]))
+        if not all(_is_meant(name, asked.requested_schema["properties"][name]) for name in fields):
+            return "cancel"
         if fields == ("day",):
             return self.day if self.day in ("decline", "cancel") else {"day": self.day}
         if fields == ("agreed",):
@@ -130,6 +155,7 @@ class _Play:
         self._user = user
         self._till = Till(f"R-{rng.randrange(100_000)}")
         self._failed: list[BaseException] = []
+        self._returned: list[Any] = []
         self._gave_placeholder = False
         self._runs = 0
 
@@ -177,6 +203,7 @@ class _Play:
                 raise
             if is_placeholder(value):
                 self._gave_placeholder = True
+            self._returned.append(value)
             return value if isinstance(value, str) else show(value)
 
         return desk
@@ -191,9 +218,7 @@ class _Play:
                 f"{self._where} {name_of(self._answer)} raised "
                 f"{describe_error(self._failed[0], self._answer)}.",
                 REFUSALS if not self._case.pays else None,
-                "Look at `action` before you look at `content`: without accept there is none."
-                if not self._case.pays
-                else "Play it in a cell of your own, and look at the messages.",
+                self._look_at_error(self._failed[0]),
                 recording,
             )
         if isinstance(value, ProtocolError):
@@ -203,6 +228,13 @@ class _Play:
                 "Return a text that says what happened, whatever the user does.",
                 recording,
             )
+
+    def _look_at_error(self, error: BaseException) -> str:
+        if self._case.pays:
+            return "Play it in a cell of your own, and look at the messages."
+        if isinstance(error, _NO_CONTENT):
+            return "Look at `action` before you look at `content`: without accept there is none."
+        return "A user who says no is no error: return a text that says that nothing was booked."
 
     def _judge_forms(self, recording: Recording) -> None:
         shown = self._user.shown
@@ -215,14 +247,27 @@ class _Play:
                 "The first form has the field `day` and no other, the second one `agreed`.",
                 recording,
             )
+        for schema in self._user.schemas:
+            for name, (meant, words) in _MEANT.items():
+                if name in schema and not _is_meant(name, schema[name]):
+                    raise NotYet(
+                        f"{self._where} The field `{name}` is {show(schema[name])}. It should be {words}.",
+                        FIELDS,
+                        f"The field is `{json.dumps(meant)}`.",
+                        recording,
+                    )
         wanted = known[: self._case.forms]
         if tuple(fields for fields, _ in shown) != wanted:
             said = ", then ".join(fields[0] for fields, _ in shown) or "nothing"
+            is_again = self._case.pays and len(shown) > len(wanted)
             raise NotYet(
                 f"{self._where} It was asked for {said}; it should be asked for "
                 f"{', then '.join(fields[0] for fields in wanted)}.",
-                REFUSALS if len(shown) > len(wanted) else MAY_ASK,
-                "Ask for the day. Only if the user gave one, ask for consent.",
+                AGAIN if is_again else REFUSALS if len(shown) > len(wanted) else MAY_ASK,
+                "Ask for the day once, and for consent once, in every round: what was answered before comes "
+                "back at once. Keep nothing outside of your function."
+                if is_again
+                else "Ask for the day. Only if the user gave one, ask for consent.",
                 recording,
             )
         if len(shown) == 2 and (self._user.day not in shown[1][1] or self._city not in shown[1][1]):
@@ -242,8 +287,17 @@ class _Play:
                 f"{self._where} `pay` was called {_times(paid)}; it should be {_times(expected)}. The "
                 f"handler ran "
                 f"{self._runs} time{'' if self._runs == 1 else 's'}: {_calls(recording)} tool calls arrived.",
-                AGAIN if len(paid) > len(expected) and self._case.pays else REFUSALS,
+                self._rule_of_payment(len(paid) > len(expected)),
                 "Pay after the last question, when both answers are there and the user has agreed.",
+                recording,
+            )
+        # A tool that ends with a ToolError returns nothing, and the error says what happened.
+        silent = [one for one in self._returned if not isinstance(one, str) or not one.strip()]
+        if silent:
+            raise NotYet(
+                f"{self._where} {name_of(self._answer)} returned {show(silent[0])}.",
+                None,
+                "Return a text, also where nothing is booked: it says what happened.",
                 recording,
             )
         text = " ".join(getattr(block, "text", "") for block in value.content)
@@ -254,6 +308,12 @@ class _Play:
                 "`pay` returns the receipt. Return a text with it.",
                 recording,
             )
+
+    def _rule_of_payment(self, is_too_often: bool) -> Rule:
+        if self._case.pays:
+            return AGAIN if is_too_often else REFUSALS
+        # Whoever does not agree has accepted the form: what they said stands in it.
+        return ACTIONS if self._case.agreed is False else REFUSALS
 
 
 def _calls(recording: Recording) -> int:

@@ -230,7 +230,7 @@ def _attacks(rng: Random, sealed: Sealed, state: str, keeper: _Keeper) -> Iterat
     yield attack(
         "one that another server sealed, with another key",
         VERIFIED,
-        "A plain hash needs no key, so anybody can make one. An HMAC needs the key.",
+        "Anybody can make what needs no key, such as a number or a plain hash. An HMAC needs the key.",
         state=keeper.with_key(keeper.key + b"2").seal(sealed),
     )
     for text in GARBAGE:
@@ -246,17 +246,17 @@ def _attacks(rng: Random, sealed: Sealed, state: str, keeper: _Keeper) -> Iterat
 def _misuses(rng: Random, sealed: Sealed, attack: Any) -> Iterator[Attack]:
     params, principal, end_ms = sealed.params, sealed.principal, sealed.expires_ms
     other = {**params["arguments"], "seats": params["arguments"]["seats"] + 1}
-    bound = "It has to be in what is signed, and to be compared when the state is opened."
-    yield attack("presented by another user", BOUND, f"The principal: {bound}", principal=f"{principal}0")
-    yield attack("presented by nobody by name", BOUND, f"The principal: {bound}", principal="")
+    bound = "has to be in what is signed, and to be compared when the state is opened."
+    yield attack("presented by another user", BOUND, f"The principal {bound}", principal=f"{principal}0")
+    yield attack("presented by nobody by name", BOUND, f"The principal {bound}", principal="")
     yield attack(
         "presented with other arguments",
         BOUND,
-        f"The request: {bound}",
+        f"The request {bound}",
         params={**params, "arguments": other},
     )
     yield attack(
-        "presented with another tool", BOUND, f"The request: {bound}", params={**params, "name": "book_trip"}
+        "presented with another tool", BOUND, f"The request {bound}", params={**params, "name": "book_trip"}
     )
     yield attack(
         "presented at the very moment at which it expires",

@@ -152,6 +152,11 @@ def _state_alone(rng: Random) -> Sequence[Json]:
     return [asks(None, _state(rng)), asks(None, _state(rng)), _end(rng)]
 
 
+def _ten(rng: Random) -> Sequence[Json]:
+    keys = [key for _ in range(2) for key in _keys(rng, MAX_RETRIES // 2)]
+    return [*(asks({key: _question(rng)}, _state(rng)) for key in keys), _end(rng)]
+
+
 def _endless(rng: Random) -> Sequence[Json]:
     (key,) = _keys(rng, 1)
     return [asks({key: _question(rng)}, _state(rng))]
@@ -166,6 +171,7 @@ CASES: Final = (
     Case("gives a state with its first question alone", _state_once, NOT_INVENTED),
     Case("gives an empty state", _empty_state, ECHOED),
     Case("asks nothing, and gives a state", _state_alone, AT_ONCE),
+    Case(f"asks {MAX_RETRIES} questions, one after the other", _ten, ANSWERED),
     Case("asks again and again, without an end", _endless, NO_LIMIT),
 )
 
@@ -348,6 +354,12 @@ def _judge_end(case: Case, server: str, sent: Sequence[Exchange]) -> None:
             if "inputRequests" in last
             else "has a state alone"
         )
+        if retries == MAX_RETRIES - 1:
+            raise NotYet(
+                f"{server} Answer {len(sent)} {asked}. It was given up after {retries} retries.",
+                NO_LIMIT,
+                f"{MAX_RETRIES} retries are {MAX_RETRIES + 1} requests: the first one is no retry.",
+            )
         raise NotYet(
             f"{server} Answer {len(sent)} is not the end: it {asked}. Nothing follows.",
             AT_ONCE if "inputRequests" not in last else ANSWERED,

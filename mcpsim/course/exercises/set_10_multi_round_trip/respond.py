@@ -123,7 +123,8 @@ class Case:
         if isinstance(said, dict):
             return response.get("action") == "accept" and response.get("content") == said
         # In a form `content` is typically left out when the user did not accept; by URL it always is.
-        return response.get("action") == said and not response.get("content")
+        is_bare = "content" not in response or (not by_url and response["content"] == {})
+        return response.get("action") == said and is_bare
 
 
 def _member(value: Any, name: str) -> Any:
@@ -179,7 +180,18 @@ def _judge(answer: object, case: Case, value: object) -> None:
             "Which members does the client's result have on the page?",
         ) from None
     if not case.is_right(response):
-        raise NotYet(f"{seen} {_said(case)}", case.rule, "The response says what the host said, no more.")
+        raise NotYet(f"{seen} {_said(case)}", case.rule, _look(method, response))
+
+
+def _look(method: str, response: Json) -> str:
+    if method == SAMPLE:
+        return "The text and the name are the host's, and the `role` of what a model says is `assistant`."
+    if method == ELICIT and "content" in response:
+        return (
+            "`content` holds what the user filled in, where they accepted a form. Otherwise leave it out: "
+            "null is no object."
+        )
+    return "The response says what the host said, no more."
 
 
 def _said(case: Case) -> str:
@@ -212,6 +224,8 @@ def _form(rng: Random, *, named: bool) -> Json:
 def _of_form(rng: Random, what: str, *, named: bool, filled: Json | str, rule: Rule) -> Case:
     question = _form(rng, named=named)
     params = question["params"]
+    if filled == {}:
+        params["requestedSchema"]["required"] = []
     if filled == "accept":
         filled = {name: f"answer {rng.randrange(1000)}" for name in params["requestedSchema"]["properties"]}
     asked = ("fill_in", params["message"], params["requestedSchema"])
@@ -244,6 +258,9 @@ def _cases() -> Iterator[Case]:
         asked = ("write", messages, params["maxTokens"])
         yield Case("sampling", {"method": SAMPLE, "params": params}, _host(rng), asked, WRITTEN)
         yield Case("`roots/list`", {"method": LIST_ROOTS}, _host(rng), None, LISTED)
+        yield _of_form(
+            rng, "a form that is sent with no field filled in", named=True, filled={}, rule=ACTIONS
+        )
 
 
 async def _answer_all(answer: object, learner: Learner, hosts: Mapping[str, Host], client: Client) -> Any:

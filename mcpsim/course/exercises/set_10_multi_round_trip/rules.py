@@ -33,8 +33,8 @@ NEW_ID: Final = Rule(
     "The id of the retry MUST be another one than that of the first request: they are two requests.", CLIENT
 )
 SAME_REQUEST: Final = Rule(
-    "The retry is the original request with the answers. Answers and state MUST NOT be used for any other "
-    "request.",
+    "The retry is the original request with the answers. `inputRequests` and `requestState` are for that "
+    "retry, and MUST NOT be used for any other request.",
     CLIENT,
 )
 NO_LIMIT: Final = Rule(
