@@ -66,8 +66,8 @@ EXPLAINED: Final[Mapping[Pair, tuple[str, Mapping[str, str]]]] = {
         {
             "stdio": "Which code the error has is the server's choice.",
             "http": (
-                "The request lacks the headers that a modern request must have, and is refused with "
-                "400 Bad Request."
+                "The request lacks the metadata and the headers that a modern request must have; for either "
+                "it is refused with 400 Bad Request."
             ),
         },
     ),

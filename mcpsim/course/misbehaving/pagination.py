@@ -15,6 +15,7 @@ from mcpsim.errors import INTERNAL_ERROR, INVALID_PARAMS
 from mcpsim.simulation.world import Host
 
 LIST: Final = "resources/list"
+A_DAY_S: Final = 86_400.0
 
 
 async def first_page(client: Client) -> Any:
@@ -47,17 +48,25 @@ async def four_pages(client: Client) -> list[str | None]:
 
 
 async def carry_a_cursor_over(client: Client, *, host: Host) -> Any:
-    """Use a cursor of one session in the next."""
-    first = await client.request(LIST, {})
-    async with host.start_again(client) as again:
-        return await again.request(LIST, {"cursor": first["nextCursor"]})
+    """Use a cursor of one session in the next, a day later."""
+    async with host.start_again(client) as today:
+        await today.connect()
+        first = await today.request(LIST, {})
+    await anyio.sleep(A_DAY_S)
+    async with host.start_again(client) as tomorrow:
+        await tomorrow.connect()
+        return await tomorrow.request(LIST, {"cursor": first["nextCursor"]})
 
 
 async def begin_again(client: Client, *, host: Host) -> Any:
-    """Begin the list anew in the next session."""
-    await client.request(LIST, {})
-    async with host.start_again(client) as again:
-        return await second_page(again)
+    """Begin the list anew in the next session, a day later."""
+    async with host.start_again(client) as today:
+        await today.connect()
+        await today.request(LIST, {})
+    await anyio.sleep(A_DAY_S)
+    async with host.start_again(client) as tomorrow:
+        await tomorrow.connect()
+        return await second_page(tomorrow)
 
 
 async def ask_for_the_truth(client: Client) -> int:
@@ -216,6 +225,9 @@ PAGINATION: Final[tuple[Misbehaviour, ...]] = (
         carry_a_cursor_over,
         begin_again,
         era="legacy",
+        # Over HTTP the end of a session can be seen; each of the two is opened by the story.
+        way="http",
+        setting={"connect": False},
     ),
     _by_client(
         "client-takes-an-empty-cursor-for-none",
