@@ -88,8 +88,7 @@ REQUESTS: Final[Mapping[str, Line]] = {
     ),
     "request subscriptions/listen": Line(
         "{Sender} opens a subscription: it wants to be told of {wanted}.",
-        "The first message of the subscription MUST be its acknowledgment. The server MUST NOT send kinds "
-        "of notifications that were not asked for.",
+        "The server MUST NOT send kinds of notifications that were not asked for.",
         "basic/patterns/subscriptions#opening-a-stream",
     ),
     "request ping": Line(
