@@ -15,6 +15,7 @@ import anyio
 from mcpsim.eras import legacy
 from mcpsim.eras.capabilities import declares
 from mcpsim.eras.legacy import Action, Phase
+from mcpsim.eras.methods import METHODS
 from mcpsim.eras.methods import method as method_row
 from mcpsim.errors import (
     INVALID_PARAMS,
@@ -41,6 +42,8 @@ from mcpsim.utilities.uris import is_uri
 
 Work = Callable[[], Awaitable[Answer | None]]
 Unrelated = Callable[[bytes], None]
+
+_NAMES: Final = frozenset(row.name for row in METHODS)
 
 
 def _set_level(session: legacy.Session, params: dict[str, Any]) -> None:
@@ -161,7 +164,7 @@ class ServedSession:
 
     def _take_notification(self, message: Notification, action: Action) -> None:
         if action is Action.IGNORE:
-            self.dispatcher.scribe.note(f"Ignored in the phase {self.session.phase}: {message.method}.")
+            self.dispatcher.scribe.note(f"Ignored: {message.method}. {self._why_ignored(message.method)}")
         elif action is Action.BEGIN:
             self._listening = self.dispatcher.server.changes.listen(self._tell)
         elif message.method == "notifications/cancelled":
@@ -179,6 +182,13 @@ class ServedSession:
                     f"Ignored: {message.method}. No client sends such a notification in "
                     f"{self.session.version}."
                 )
+
+    def _why_ignored(self, name: str) -> str:
+        if name not in _NAMES:
+            return "MCP has no message of this name."
+        if self.session.phase is Phase.NEW:
+            return "No session has begun."
+        return f"The session is in the phase {self.session.phase}."
 
     def _tell(self, change: Change) -> None:
         if change.visit is not None:

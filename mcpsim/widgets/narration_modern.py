@@ -402,8 +402,9 @@ ERRORS: Final[Mapping[str, Line]] = {
     ),
     "error -32602 retry": Line(
         "{Sender} refuses {target}, which brings back `requestState` or answers: {text}.",
-        "Where `requestState` decides about access or about what is done, the server MUST check that it is "
-        "unchanged, and MUST refuse it otherwise. The server SHOULD check the answers too.",
+        "Where `requestState` decides about access or about what is done, the server MUST refuse one that "
+        "was changed. It SHOULD refuse one of another user or of another request, or one that is too old. "
+        "Where one is good only once, the server MUST see to that. It SHOULD check the answers too.",
         "basic/patterns/mrtr#server-requirements-basic-workflow",
     ),
     "error -32602 resources/read": Line(

@@ -97,6 +97,19 @@ def test_a_notification_that_no_client_sends_is_ignored_and_noted(
 
 
 @pytest.mark.parametrize(
+    ("lines", "method", "why"),
+    [
+        ([], "$/cancelRequest", "MCP has no message of this name."),
+        ([], "notifications/initialized", "No session has begun."),
+        (opening(), "notifications/initialized", "The session is in the phase operating."),
+    ],
+)
+def test_the_note_about_an_ignored_notification_says_why(lines: list[Any], method: str, why: str) -> None:
+    said = talk(desk(), *lines, notification(method, {}), legacy(9, "ping"))
+    assert said.notes == [f"Ignored: {method}. {why}"]
+
+
+@pytest.mark.parametrize(
     "params", [{"progressToken": "t", "progress": 1}, {"progressToken": [1]}, {}, None], ids=str
 )
 def test_progress_of_the_servers_own_requests_is_ignored_and_noted(params: Any) -> None:

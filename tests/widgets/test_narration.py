@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcpsim import Client, Server, Stdio, StreamableHttp, simulate
+from mcpsim.course import STORIES
 from mcpsim.eras.pages import spec_url
 from mcpsim.recording import Recording, events
 from mcpsim.widgets.narration import LINES, Narration, Narrator, url_of
@@ -566,6 +567,14 @@ def test_a_modern_server_that_refuses_the_handshake_is_told_by_its_own_rules(tra
     assert said.what.startswith("The server refuses the legacy handshake: ")
     assert said.rule.startswith("A server that speaks only modern versions SHOULD name them here")
     assert "/2026-07-28/basic/versioning#" in said.url
+
+
+def test_a_refused_state_is_told_by_a_rule_that_fits_each_reason():
+    said = told(STORIES["state-is-good-once"].play().recording)
+    (refused,) = (one for one in said if one.what.startswith("The server refuses"))
+    assert "MUST refuse one that was changed" in refused.rule
+    assert "SHOULD refuse one of another user or of another request, or one that is too old" in refused.rule
+    assert "good only once, the server MUST see to that" in refused.rule
 
 
 def test_the_sentences_of_lost_messages(made):
