@@ -368,7 +368,7 @@ versions that the client speaks, the newest first, modern and legacy ones: the m
 `"{LATEST_MODERN}"` on. Requests are modern, and say the first version of `spoken`, until you change that.
 
 1. Probe: `server/discover`. It may stay without an answer; after {PROBE_S:g} seconds the server counts as
-   silent.
+   silent. (`client.request` takes a `timeout_s`.)
 2. If the server is modern, choose the newest version that both speak: `client.version = …`.
 3. If it is legacy, `await client.initialize(version)` proposes a version and returns the result, and
    `await client.initialized()` says that the client is ready. From `initialize` on requests are legacy ones.

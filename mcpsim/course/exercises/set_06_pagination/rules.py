@@ -52,6 +52,6 @@ ORDER: Final = Rule(
 )
 ANY_PROCESS: Final = Rule(
     "Servers SHOULD NOT require that a client comes back to the same process; what has to last from one "
-    "request to the next MUST be in an identifier that the client passes.",
+    "request to the next MUST be referenced by an identifier that the client passes.",
     "basic/index#statelessness",
 )
