@@ -518,7 +518,7 @@ TELL: Final = [
     ("tell", TellsEverybody, "No message should go to the subscription", "MUST NOT send notification types"),
     ("tell", AgreesToAll, "The server can agree to", "resources need `subscribe`"),
     ("tell", AgreesToWhatItCan, "The server can agree to", "not asked for"),
-    ("tell", TellsOfAllResources, "No message should go to the subscription", "has not explicitly requested"),
+    ("tell", TellsOfAllResources, "No message should go to the subscription", "whose URIs it names"),
     ("tell", TellsOfWhatBeginsTheSame, "No message should go to the subscription", "what was agreed"),
     ("tell", AnswersACancellation, "Nothing should go out", "return an empty list"),
     ("tell", Right({}), "This is no class", "Give the class itself"),

@@ -12,6 +12,10 @@ ASKED: Final = Rule(
     "The server MUST NOT send notification types that the client has not explicitly requested.",
     f"{PAGE}#opening-a-stream",
 )
+NAMED: Final = Rule(
+    "With `resourceSubscriptions` a client asks for the updates of the resources whose URIs it names.",
+    f"{PAGE}#notification-filter",
+)
 AGREED: Final = Rule(
     "The acknowledgement has the subset that the server agreed to. What it does not support is omitted.",
     f"{PAGE}#acknowledgment",

@@ -22,6 +22,7 @@ from mcpsim.course.exercises.set_11_subscriptions.rules import (
     BY_ID,
     ENDS,
     FIRST,
+    NAMED,
     UPDATED,
 )
 from mcpsim.course.exercises.showing import show
@@ -140,7 +141,8 @@ def _steps(rng: Random, declared: Filter) -> Iterator[Step]:
             uri = rng.choice(URIS) if method == UPDATED else None
             body: dict[str, Any] = {"method": method} if uri is None else {"method": method, "uri": uri}
             told = {key: body for key, (_, filter_) in open_.items() if _wants(filter_, method, uri)}
-            yield Step("changed", (method,) if uri is None else (method, uri), told, ASKED)
+            arguments = (method,) if uri is None else (method, uri)
+            yield Step("changed", arguments, told, ASKED if uri is None else NAMED)
 
 
 def grade(answer: object, learner: Learner) -> Passed:
@@ -278,7 +280,7 @@ def _compare(where: str, step: Step, given: Told) -> None:
                     "nothing is agreed to that was not asked for.",
                 )
         elif found.get("uri") != right.get("uri"):
-            raise NotYet(f"{where} The `uri` should be {show(right.get('uri'))}.", ASKED, _METHODS)
+            raise NotYet(f"{where} The `uri` should be {show(right.get('uri'))}.", NAMED, _METHODS)
     missing = [key[1] for key in step.expected if key not in given]
     if missing:
         right = step.expected[_key(missing[0])]
