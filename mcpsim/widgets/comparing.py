@@ -17,6 +17,7 @@ from mcpsim.recording import Frame, Recording
 from mcpsim.recording.frames import message_bytes
 from mcpsim.widgets.differences import ADDED, CHANGED, REMOVED, Difference, differences
 from mcpsim.widgets.facts import the
+from mcpsim.widgets.observed import is_observed
 from mcpsim.widgets.passing import Passing
 from mcpsim.widgets.pretty import Path
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of, params_of
@@ -98,7 +99,7 @@ def comparing(
     recording: Recording, conversation: Conversation, passing: Passing, places: Mapping[int, Place]
 ) -> Comparing:
     """Find what each message is compared with. The time it takes grows linearly with the number of frames."""
-    finder = _Finder(conversation, passing, places)
+    finder = _Finder(conversation, passing, places, is_observed(recording))
     for frame in recording.frames:
         finder.see(frame, conversation.readings[frame.number])
     return Comparing(finder.pairs, {frame.number: frame for frame in recording.frames})
@@ -109,11 +110,15 @@ class _Finder:
     conversation: Conversation
     passing: Passing
     places: Mapping[int, Place]
+    # Two connections of a trace may be two clients that know nothing of each other.
+    is_apart: bool
     pairs: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
     # Of each request, which one it is compared with, and the words for the answer of that.
     models: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
     parts: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
-    asked: dict[tuple[str, str, str, str], int] = field(default_factory=dict[tuple[str, str, str, str], int])
+    asked: dict[tuple[int, str, str, str, str], int] = field(
+        default_factory=dict[tuple[int, str, str, str, str], int]
+    )
     answers: dict[int, int] = field(default_factory=dict[int, int])
     reports: dict[tuple[int, str, str], int] = field(default_factory=dict[tuple[int, str, str], int])
 
@@ -147,7 +152,8 @@ class _Finder:
     def _request(self, call: Call) -> tuple[int, str]:
         place = self.places.get(call.frame)
         model, what, answer = 0, "", ""
-        who = (call.sender, call.receiver, call.request.method, _target(params_of(call.request)))
+        on = call.connection if self.is_apart else 0
+        who = (on, call.sender, call.receiver, call.request.method, _target(params_of(call.request)))
         if place is not None:
             first = place.thread.call.frame
             self.parts.setdefault((first, place.part), call.frame)

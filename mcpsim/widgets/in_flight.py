@@ -7,6 +7,7 @@ from typing import Any
 
 from mcpsim.messages import ErrorResponse, Response, describe
 from mcpsim.recording import Recording, events
+from mcpsim.widgets.observed import is_observed
 from mcpsim.widgets.reading import Conversation
 from mcpsim.widgets.steps import Steps
 from mcpsim.widgets.text import lane_name, one_line
@@ -22,12 +23,13 @@ def requests_of(
 
     Yields:
         `label`, `from`, `to`, `opened` (the step that sends it), `ended` (the step during which its sender
-        stops waiting, or None), `outcome`, `reached` (the step during which it arrives, or None) and
-        `answered` (the step that sends an answer, or None).
+        stops waiting, or None), `outcome`, `reached` (the step during which it arrives, or None where it does
+        not, or where nobody was there to see it) and `answered` (the step that sends an answer, or None).
     """
     arrivals: dict[int, int] = {}
+    is_seen = not is_observed(recording)
     for index, event in enumerate(recording.events):
-        if event.kind == events.DELIVERED:
+        if event.kind == events.DELIVERED and is_seen:
             arrivals.setdefault(event.frame, steps.at(index))
     answered: dict[int, int] = {}
     for frame in recording.frames:

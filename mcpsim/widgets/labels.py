@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from mcpsim.errors import ERROR_CODES, MalformedMessage
 from mcpsim.messages import Batch, ErrorResponse, Notification, Request, Response, describe
 from mcpsim.recording import Head, events
+from mcpsim.recording.interchange import CUT
 from mcpsim.widgets.facts import event_name
 from mcpsim.widgets.narration_questions import question_label
 from mcpsim.widgets.reading import Conversation, Reading
@@ -51,6 +52,9 @@ def label_of(step: Step, reading: Reading | None) -> tuple[str, str]:
             return one_line(_plainly(str(detail.get("text", ""))), NOTE), ""
         if step.event.kind == events.CLOSED:
             how = str(detail.get("how", ""))
+            if how == CUT:
+                # Nobody closes it: it breaks.
+                return "the connection is cut", ""
             return f"closes {event_name(step.event)}", "" if how in ("closed", "aborted") else one_line(
                 how, 60
             )

@@ -8,6 +8,7 @@ from typing import Any, Final
 from mcpsim.eras.pages import LEGACY, MODERN
 from mcpsim.messages import Response
 from mcpsim.recording import Recording, events
+from mcpsim.widgets.observed import is_observed
 from mcpsim.widgets.passing import Passing
 from mcpsim.widgets.reading import Conversation
 from mcpsim.widgets.remembered import fresh_until_us, kept_until_us, rows_of
@@ -58,7 +59,7 @@ def memory_of(recording: Recording, steps: Steps) -> list[dict[str, Any]]:
 
 def nothing_of(recording: Recording, conversation: Conversation, passing: Passing) -> dict[str, str]:
     """For each party, in a sentence, what it means that it remembers nothing at a step."""
-    if recording.header.get("source") == "import":
+    if is_observed(recording):
         return {lane_name(party): "Not known: the trace does not say." for party in _parties(recording)}
     clients: set[str] = set()
     servers: dict[str, set[str]] = {}

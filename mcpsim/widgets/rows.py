@@ -17,13 +17,14 @@ from mcpsim.widgets.fields import explain
 from mcpsim.widgets.labels import kind_of, label_of, short_of
 from mcpsim.widgets.layout import Layout
 from mcpsim.widgets.narration import Narrator
+from mcpsim.widgets.observed import Observed
 from mcpsim.widgets.passing import Passing
 from mcpsim.widgets.pretty import Path, meta_blocks, pretty
 from mcpsim.widgets.raw import event_of, raw_of
 from mcpsim.widgets.reading import Call, Conversation, Reading, headers_of
 from mcpsim.widgets.sealed import States
 from mcpsim.widgets.steps import Step, Steps
-from mcpsim.widgets.text import clock, compact_text, duration, lane_name, one_line
+from mcpsim.widgets.text import clock, compact_text, lane_name, one_line
 from mcpsim.widgets.threads import Place, Thread
 
 HANDLERS: Final = frozenset({events.HANDLER_STARTED, events.HANDLER_FINISHED, events.HANDLER_CANCELLED})
@@ -155,12 +156,14 @@ class Rows:
         passing: Passing,
         compared: Comparing,
         states: States,
+        observed: Observed,
     ) -> None:
         self.texts: list[list[str]] = []
         self._positions: dict[tuple[str, str], int] = {}
         self._conversation, self._placing, self._narrator = conversation, placing, narrator
         self._passing, self._comparing, self._states = passing, compared, states
         self._asked = Asked(steps, conversation)
+        self._observed = observed
         self._step_of_frame = {step.frame.number: step.number for step in steps.all if step.frame}
 
     def row(self, step: Step) -> dict[str, Any]:
@@ -170,6 +173,7 @@ class Rows:
         narration = self._narrator.tell(step)
         label, gist = label_of(step, reading)
         call = self._placing.call_of(step)
+        on = self._observed.connection(step.event)
         row: dict[str, Any] = {
             "n": step.number,
             "at_us": step.event.at_us,
@@ -177,7 +181,7 @@ class Rows:
             "kind": placed.kind,
             "label": label,
             "short": short_of(step, label),
-            "gist": gist,
+            "gist": f"{on}, {gist}" if on and gist else on or gist,
             "from": placed.sender,
             "to": placed.receiver,
             "y": placed.y,
@@ -188,6 +192,8 @@ class Rows:
             "part": placed.part,
             "family": self._family(call),
         }
+        if on:
+            row["connection"] = on
         if placed.fate:
             row |= {"y2": placed.y2, "fate": placed.fate, "arrives": placed.arrives}
         if step.frame is not None:
@@ -198,7 +204,7 @@ class Rows:
         return {
             "frame": frame.number,
             "exchange": frame.exchange,
-            "took": "" if frame.arrived_us is None else duration(frame.arrived_us - frame.sent_us),
+            "took": self._observed.took(frame),
             "copy_of": self._step_of_frame.get(frame.copy_of, 0),
             "about": self._about(call, frame),
             "changed": frame.arrived_data != frame.data,

@@ -25,6 +25,7 @@ from mcpsim.widgets.in_flight import requests_of
 from mcpsim.widgets.layout import Layout, lay_out
 from mcpsim.widgets.memory import memory_of, nothing_of
 from mcpsim.widgets.narration import Narrator
+from mcpsim.widgets.observed import observed
 from mcpsim.widgets.outline import outline_of
 from mcpsim.widgets.passing import passing_of
 from mcpsim.widgets.prediction import predictions
@@ -71,11 +72,13 @@ def player_data(recording: Recording) -> dict[str, Any]:
             a client and its user or host "question" and "answer"); `label` and
             `gist` (what it is, in short); `short` (the label where there is little room);
             `from` and `to` (lanes; `to` is "" without an arrow); `y`, and `scaled` (the same to scale);
+            `connection`, only where a trace has several between the same two parties;
             `what` (the sentence); `rule` (position in `texts`, or -1); `era`; `thread` (position in
             `threads`, or -1) and `part` (which round or page of it, from 1); `family` (the step of
             the request that it belongs to, before any gateway passed that on, or 0);
             and for frames `frame`, `exchange`, `y2` and `scaled2` (where it arrives, or None), `fate`
-            ("delivered", "dropped", "in flight"), `took` (how long it travelled, for people, or ""),
+            ("delivered", "dropped", "in flight"), `took` (how long it travelled, for people, or "" where that
+            is not known),
             `arrives` (the step during which it arrives, or None), `copy_of` (a step, or 0), `changed`
             (whether other bytes arrived), `about` (the step of the request that it belongs to, or 0), `json`
             (the body, indented, or None), `fields` (a list of [path, position in `texts`, line of `json` or
@@ -181,7 +184,14 @@ class Pieces:
         narrator = Narrator(self.recording, self._conversation, self._steps, self._passing, self._places)
         compared = comparing(self.recording, self._conversation, self._passing, self._places)
         return Rows(
-            self._steps, self._conversation, self._placing, narrator, self._passing, compared, self._states
+            self._steps,
+            self._conversation,
+            self._placing,
+            narrator,
+            self._passing,
+            compared,
+            self._states,
+            observed(self.recording),
         )
 
     @cached_property

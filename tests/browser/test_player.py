@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mcpsim.course import STORIES
+from mcpsim.recording import Recording
 from mcpsim.widgets import player_data, scripts
 
 LAST = 13
@@ -320,6 +322,20 @@ def test_a_trace_from_elsewhere_does_not_know_what_was_remembered(play, made):
     page = play(type(trace).from_interchange(trace.to_interchange()))
     page.keyboard.press("Alt+3")
     expect(page.locator(".mcpsim-card")).to_have_text([re.compile("the trace does not say")] * 2)
+
+
+def test_a_trace_of_several_connections_says_which_and_when_it_was_seen(play, made):
+    lines = made.modern_progress().to_interchange().splitlines()
+    rows = [{**json.loads(line), "connection": name} for name in ("c1", "c2") for line in lines]
+    page = play(Recording.from_interchange("\n".join(map(json.dumps, rows)).encode()))
+    page.keyboard.press("Alt+1")
+    pane = page.get_by_role("tabpanel", name="Message")
+    expect(pane).to_contain_text("Seen at 0 ms, on connection c1.")
+    expect(pane).not_to_contain_text("on the way")
+    page.keyboard.press("End")
+    expect(page.locator(".mcpsim-fact").filter(has_text="connection c2").first).to_be_visible()
+    page.keyboard.press("Alt+3")
+    expect(page.get_by_role("tabpanel", name="Memory")).not_to_contain_text("has it since")
 
 
 def test_what_is_still_on_the_way(play, made):

@@ -223,6 +223,8 @@ class Panes {
     const left = `Left at ${step.time}`;
     if (step.fate === "dropped") return `${left}, and was lost.${exchange}`;
     if (step.fate === "in flight") return `${left}, and had not arrived at the end.${exchange}`;
+    // A trace from elsewhere has one time a message: that of whoever wrote it down.
+    if (!step.took) return `Seen at ${step.time}${step.connection ? `, on connection ${step.connection}` : ""}.${exchange}`;
     return `${left}, on the way for ${step.took}.${exchange}`;
   }
 

@@ -530,6 +530,7 @@ class View {
       html("span", {}, ...route),
       html("span", {}, step.time),
       step.era ? html("span", { class: "mcpsim-fact" }, step.era) : null,
+      step.connection ? html("span", { class: "mcpsim-fact" }, `connection ${step.connection}`) : null,
       part ? html("span", { class: "mcpsim-fact mcpsim-part" }, part) : null,
     ];
     this.where.replaceChildren(...shown.filter(Boolean));
