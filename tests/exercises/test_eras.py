@@ -525,6 +525,11 @@ async def wait_with_a_scope(client: Any, spoken: Any) -> Any:
     return await ask_by_doing(Impatient(client), spoken)
 
 
+async def return_a_set(client: Any, spoken: Any) -> Any:
+    found = await ask_by_doing(client, spoken)
+    return found and [found[0], set(found[1])]
+
+
 async def catch_protocol_errors_only(client: Any, spoken: Any) -> Any:
     try:
         found = await client.request("server/discover", timeout_s=2)
@@ -576,6 +581,7 @@ async def find_nothing(client: Any, spoken: Any) -> Any:
 DUAL: Final = [
     ("dual", ask_by_doing),
     ("dual", wait_with_a_scope),
+    ("dual", return_a_set),
     ("dual", wait_longer, "the client waits for 30 s before it sends `initialize`", "timeout_s=2"),
     ("dual", wait_for_ever, "the client waits for 60 s before it sends `initialize`", "within a reasonable"),
     ("dual", wait_too_little, "takes a second and a half for an answer", "within a reasonable"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcpsim.client import Client
 from mcpsim.course.exercises.exercise import Passed, Task
@@ -251,7 +251,10 @@ def _pair(value: object) -> tuple[str, list[str]] | None:
     pair = items_of(value)
     if pair is None or len(pair) != 2:
         return None
-    version, names = as_text(pair[0]), texts_of(pair[1])
+    found = pair[1]
+    # The order of the names does not matter, so a set of them will do.
+    listed = list(cast("set[object]", found)) if isinstance(found, set | frozenset) else found
+    version, names = as_text(pair[0]), texts_of(listed)
     if version is None or names is None or None in names:
         return None
     return version, [name for name in names if name is not None]
