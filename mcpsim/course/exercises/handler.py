@@ -58,6 +58,7 @@ class Handler:
         self,
         recording: Recording,
         *,
+        where: str = "",
         expected: type[Exception] | None = None,
         advice: Mapping[type[Exception], Advice] = _NO_ADVICE,
     ) -> None:
@@ -65,6 +66,7 @@ class Handler:
 
         Args:
             recording: the run, to be shown with what is wrong.
+            where: what happens in the run, as a sentence; said before what it raised.
             expected: an error that is meant to come out.
             advice: what to say of errors that are known to come.
 
@@ -86,7 +88,7 @@ class Handler:
             (said for kind, said in advice.items() if isinstance(self._error, kind)), (None, _PLAY_IT)
         )
         raise NotYet(
-            f"{name_of(self._function)} raised {describe_error(self._error, self._function)}.",
+            f"{where} {name_of(self._function)} raised {describe_error(self._error, self._function)}.".strip(),
             rule,
             look,
             recording,

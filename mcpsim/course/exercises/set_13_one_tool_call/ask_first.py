@@ -33,6 +33,10 @@ ACTIONS: Final = Rule(
     'A question is answered by "accept", "decline" or "cancel". Only the first brings content.',
     "client/elicitation#response-actions",
 )
+SUBMITTED: Final = Rule(
+    "Where a form is accepted, `content` holds data that fit it. A form need not require its fields.",
+    "client/elicitation#response-actions",
+)
 DECLARED: Final = Rule(
     "Servers MUST NOT ask for what the client has not declared.",
     "basic/patterns/mrtr#server-requirements-basic-workflow",
@@ -163,7 +167,7 @@ def _play(answer: object, learner: Learner, world: World, scene: Scene) -> None:
     where = f"The user {scene.what} ({world})."
 
     def judge(recording: Recording) -> None:
-        handler.require_no_error(recording, advice=_ADVICE)
+        handler.require_no_error(recording, where=where, advice=_ADVICE)
         if strange:
             raise NotYet(
                 f"{where} The form is {show(strange[0])}.",
@@ -194,7 +198,7 @@ _ADVICE: Final[Mapping[type[Exception], Advice]] = {
         "names where it cannot.",
     ),
     KeyError: (
-        ACTIONS,
+        SUBMITTED,
         "A field that the form does not require may be left out by the user: "
         '`answer.content.get("names", False)`.',
     ),
