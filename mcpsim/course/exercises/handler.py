@@ -87,8 +87,9 @@ class Handler:
         rule, look = next(
             (said for kind, said in advice.items() if isinstance(self._error, kind)), (None, _PLAY_IT)
         )
+        seen = f"{name_of(self._function)} raised {describe_error(self._error, self._function)}."
         raise NotYet(
-            f"{where} {name_of(self._function)} raised {describe_error(self._error, self._function)}.".strip(),
+            f"{where} {seen}".strip(),
             rule,
             look,
             recording,
