@@ -90,7 +90,7 @@ EXPECTED: dict[str, Any] = {
     "state-without-a-question": "Came back 2 times",
     "one-answer-is-missing": ["day", "seat", "seat", PLANNED],
     "state-is-sealed": ["-32602"] * 3,
-    "state-is-good-once": ["Came back 1 times", "-32602"],
+    "state-is-good-once": ["Came back once", "-32602"],
     "watch-a-notice": ["notice://monday"],
     "two-subscriptions": ["1: notifications/resources/list_changed", "2: notifications/resources/updated"],
     "more-than-the-server-offers": [False, True],

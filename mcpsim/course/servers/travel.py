@@ -97,6 +97,7 @@ def travel_desk(**settings: Any) -> Server:
         if done < rounds:
             context.remember(done + 1)
             await context.come_back()
-        return f"Came back {context.remembered or 0} times"
+        times = context.remembered or 0
+        return "Came back once" if times == 1 else f"Came back {times} times"
 
     return desk
