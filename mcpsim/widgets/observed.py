@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from mcpsim.recording import Event, Frame, Recording
-from mcpsim.widgets.text import duration
+from mcpsim.widgets.text import duration, one_line
 
 
 class Observed(NamedTuple):
@@ -51,3 +51,10 @@ def observed(recording: Recording) -> Observed:
     # As the interchange form calls them.
     names = {number: f"c{number}" for several in between.values() if len(several) > 1 for number in several}
     return Observed(names, True)
+
+
+def transport_of(recording: Recording) -> str:
+    """What a recording went over: "stdio", "http", or both in words where a trace has connections of each."""
+    if is_observed(recording) and len({frame.is_http for frame in recording.frames}) > 1:
+        return "stdio and Streamable HTTP"
+    return one_line(str(recording.header.get("transport", "")), 40)

@@ -25,7 +25,7 @@ from mcpsim.widgets.in_flight import requests_of
 from mcpsim.widgets.layout import Layout, lay_out
 from mcpsim.widgets.memory import memory_of, nothing_of
 from mcpsim.widgets.narration import Narrator
-from mcpsim.widgets.observed import observed
+from mcpsim.widgets.observed import observed, transport_of
 from mcpsim.widgets.outline import outline_of
 from mcpsim.widgets.passing import passing_of
 from mcpsim.widgets.prediction import predictions
@@ -336,7 +336,7 @@ class Pieces:
         lanes, beside = self._lanes
         return {
             "title": one_line(recording.title, 200),
-            "transport": one_line(str(recording.header.get("transport", "")), 40),
+            "transport": transport_of(recording),
             "source": one_line(str(recording.header.get("source", "")), 40),
             "eras": self._eras,
             "parties": lanes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mcpsim import Stdio, StreamableHttp
 from mcpsim.course import STORIES
 from mcpsim.recording import Recording
 from mcpsim.widgets import player_data
@@ -75,3 +76,15 @@ def test_a_message_is_compared_with_one_of_its_own_connection() -> None:
 def test_a_connection_that_breaks_is_closed_by_nobody() -> None:
     steps = steps_of(STORIES["server-dies-and-comes-back"].play().recording)
     assert [step["label"] for step in steps if step["kind"] == "closed"] == ["the connection is cut"]
+
+
+def test_a_trace_with_connections_of_each_transport_names_both() -> None:
+    rows: list[dict[str, Any]] = []
+    for name, transport in (("c1", Stdio()), ("c2", StreamableHttp())):
+        run = STORIES["first-call"].play(transport=transport)
+        lines = run.recording.to_interchange().splitlines()
+        rows += [{**json.loads(line), "connection": name} for line in lines]
+    trace = Recording.from_interchange("\n".join(map(json.dumps, rows)).encode())
+    assert player_data(trace)["transport"] == "stdio and Streamable HTTP"
+    assert player_data(mixed())["transport"] == "stdio"
+    assert player_data(run.recording)["transport"] == "http"
