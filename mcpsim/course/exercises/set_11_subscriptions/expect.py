@@ -178,7 +178,7 @@ A client has asked for changes, and the server has acknowledged. Write the funct
 returns two lists: what was asked for and will come, and what was asked for and will not.
 
 `asked` and `acknowledged` are the field `notifications` of the request and of the acknowledgement: dicts, in
-which each member may be missing. In the lists stand
+which each member may be missing, and each of the three flags may be false. In the lists stand
 
 - for a list of tools, prompts or resources: the method of the notification,
 - for a resource: its URI.
