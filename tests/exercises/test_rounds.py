@@ -6,6 +6,7 @@ words of the rule or of what to look at next.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -718,6 +719,44 @@ class Crashing(keeping(by_hmac, to_all)):
         return super().open(f"{text}.{signature}", principal, params, now_ms)
 
 
+class Asserting(keeping(by_hmac, to_all)):
+    def open(self, state: str, principal: str, params: Any, now_ms: int) -> Any:
+        text, _, signature = state.rpartition(".")
+        assert signature == by_hmac(self.key, text.encode())
+        return super().open(state, principal, params, now_ms)
+
+
+class InHexadecimals:
+    """Reads large digits as small ones: what is signed are the bytes."""
+
+    encode = staticmethod(bytes.hex)
+    decode = staticmethod(bytes.fromhex)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def seal(self, value: Any, principal: str, params: Any, expires_ms: int) -> str:
+        data = json.dumps([value, to_all(principal, params), expires_ms]).encode()
+        return self.encode(data + hmac.digest(self._key, data, "sha256"))
+
+    def open(self, state: str, principal: str, params: Any, now_ms: int) -> Any:
+        content = self.decode(state)
+        data, signature = content[:-32], content[-32:]
+        if not hmac.compare_digest(signature, hmac.digest(self._key, data, "sha256")):
+            raise ValueError("changed")
+        value, bound, expires_ms = json.loads(data)
+        if bound != json.loads(json.dumps(to_all(principal, params))) or now_ms >= expires_ms:
+            raise ValueError("not for this")
+        return value
+
+
+class InOnePiece(InHexadecimals):
+    """Base64 leaves out what comes after its end."""
+
+    encode = staticmethod(lambda data: base64.b64encode(data).decode())
+    decode = staticmethod(base64.b64decode)
+
+
 class ReturnsNone(keeping(by_hmac, to_all)):
     def open(self, state: str, principal: str, params: Any, now_ms: int) -> Any:
         try:
@@ -814,7 +853,10 @@ KEEPERS: Final = [
     ("keeper", keeping(by_hmac, to_all, lambda now, end: now > end), "very moment", "now < `expires_ms`"),
     ("keeper", keeping(by_hmac, to_all, lambda now, end: False), "very moment", "a short expiry"),
     ("keeper", Trusting, "changed on its way", "MUST protect its integrity"),
-    ("keeper", Crashing, "`open` raised IndexError: list index out of range", "Call it yourself"),
+    ("keeper", Crashing, "`open` raised IndexError: list index out of range", "ValueError and nothing else"),
+    ("keeper", Asserting, "`open` raised AssertionError", "ValueError and nothing else"),
+    ("keeper", InHexadecimals),
+    ("keeper", InOnePiece),
     ("keeper", ReturnsNone, "`open` gave None", "raise ValueError"),
     ("keeper", Forgetful, "and `open` gave True", "by hand"),
     ("keeper", OnlyOnce, "by its own client and by a stranger: ['Round 2', 'Round 2']", "the same answer"),

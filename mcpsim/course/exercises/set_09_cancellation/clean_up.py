@@ -222,7 +222,8 @@ def _compare(where: str, answer: object, scene: Scene, machine: Machine, recordi
     if machine.spoilt:
         raise NotYet(
             f"{where} a cup is poured {machine.spoilt}.",
-            look="Heat, sleep for `seconds`, pour, and only then cool down: in this order.",
+            look="Heat, sleep for `seconds`, pour, and only then cool down: in this order, each with `await` "
+            "but for `pour`.",
             recording=recording,
         )
     if machine.hot:

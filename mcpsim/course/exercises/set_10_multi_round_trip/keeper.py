@@ -23,7 +23,7 @@ from mcpsim.course.exercises.set_10_multi_round_trip.scripted import (
     asks,
     says,
 )
-from mcpsim.course.exercises.showing import show
+from mcpsim.course.exercises.showing import describe_error, show
 from mcpsim.course.exercises.traffic import require_valid
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
 from mcpsim.errors import INVALID_PARAMS, ProtocolError
@@ -48,11 +48,22 @@ GARBAGE: Final = (
     "eyJhIjoxfQ.AAAA",
 )
 KEPT_MS: Final = 60_000
+_ONLY_VALUE_ERROR: Final = (
+    "Where a state is not good, raise ValueError and nothing else. What reads it may raise errors of its own, "
+    "such as KeyError."
+)
 _RAISE: Final = "None is a value like any other. Refuse by `raise ValueError(…)`."
 
 
 class _Refused:
     """What `open` comes to that raised ValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """What `open` comes to that raised something else."""
+
+    error: Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,10 @@ class _Keeper:
         """Another keeper, with another key."""
         return _Keeper(self._answer, self._learner, key)
 
+    def describe(self, broken: _Broken) -> str:
+        """What `open` raised, and where."""
+        return describe_error(broken.error, self._made.open)
+
     def seal(self, sealed: Sealed) -> str:
         """The state."""
         value = self._learner.call(
@@ -136,13 +151,15 @@ class _Keeper:
         return state
 
     def open(self, state: str, principal: str, params: Json, now_ms: int) -> Any:
-        """What was sealed, or `_Refused`."""
+        """What was sealed, or `_Refused`, or `_Broken`."""
 
         def opened(*arguments: Any) -> Any:
             try:
                 return self._made.open(*arguments)
             except ValueError:
                 return _Refused()
+            except Exception as error:
+                return _Broken(error)
 
         opened.__name__ = "open"
         value = self._learner.call(
@@ -159,6 +176,11 @@ def _judge(keeper: _Keeper, sealed: Sealed, attack: Attack) -> None:
         f"{show(sealed.value)} was sealed for {show(sealed.principal)}, {_short(sealed.params)}, until "
         f"{sealed.expires_ms} ms. It is {attack.what}."
     )
+    if isinstance(value, _Broken):
+        arguments = (attack.state, attack.principal, attack.params, attack.now_ms)
+        raise NotYet(
+            f"{seen} `open` raised {keeper.describe(value)}.", attack.rule, _ONLY_VALUE_ERROR, None, arguments
+        )
     if attack.good and as_json(value) != as_json(sealed.value):
         came = "was refused" if isinstance(value, _Refused) else f"gave {show(value)}"
         raise NotYet(f"{seen} That is as it should be, and `open` {came}.", attack.rule, attack.look)
@@ -270,13 +292,20 @@ def _misuses(rng: Random, sealed: Sealed, attack: Any) -> Iterator[Attack]:
 
 
 def _changed(rng: Random, state: str) -> Iterator[str]:
-    """The state with a character changed, in several places; and cut, and made longer."""
-    places = sorted({0, *(rng.randrange(len(state)) for _ in range(6))}) if state else []
+    """The state with a character changed, in several places; and cut, and made longer.
+
+    What is changed means something else then, in whatever way the state is encoded: hexadecimal digits may be
+    written large or small, and the last character of base64 has bits that nobody reads.
+    """
+    inside = [at for at in range(len(state) - 2) if state[at : at + 3].isalnum()] or [*range(len(state))]
+    places = sorted({0, *(rng.choice(inside) for _ in range(6))}) if state else []
     for at in places:
-        other = "A" if state[at] != "A" else "B"
+        other = "B" if state[at] in "aA" else "A"
         yield state[:at] + other + state[at + 1 :]
     yield state[: len(state) // 2]
-    yield state + "A"
+    yield "A" + state
+    if not state.endswith("="):
+        yield state + "A"
 
 
 def _spliced(state: str, other: str) -> Iterator[str]:
@@ -323,7 +352,7 @@ def _counting(keeper: _Keeper) -> Any:
         if state is None:
             return asks(None, keeper.seal(Sealed({"round": 1}, principal, params, KEPT_MS)))
         value = keeper.open(state, principal, params, 1_000)
-        if isinstance(value, _Refused):
+        if isinstance(value, _Refused | _Broken):
             raise ProtocolError(INVALID_PARAMS, "The requestState is not valid.")
         return says(f"Round {value['round'] + 1}")
 
