@@ -49,8 +49,8 @@ GARBAGE: Final = (
 )
 KEPT_MS: Final = 60_000
 _ONLY_VALUE_ERROR: Final = (
-    "Where a state is not good, raise ValueError and nothing else. What reads it may raise errors of its own, "
-    "such as KeyError."
+    "Where a state is not good, raise ValueError and nothing else. What reads it may raise errors of its "
+    "own, such as KeyError."
 )
 _RAISE: Final = "None is a value like any other. Refuse by `raise ValueError(…)`."
 
