@@ -23,7 +23,7 @@ from mcpsim.errors import (
     UnexpectedResponse,
 )
 from mcpsim.messages import Notification
-from mcpsim.utilities.caching import Cache, Entry, in_ms, in_words
+from mcpsim.utilities.caching import Cache, Entry, in_ms, in_words, spoiled_in_words
 
 # Whoever may not have a result any more must not get it from what is left of better days.
 DENIED: Final = frozenset({401, 403})
@@ -129,11 +129,7 @@ class CachedRequester(Questioned):
     def _spoil(self, cache: Cache, message: Notification) -> None:
         spoiled = cache.invalidate(message.method, message.params)
         if spoiled:
-            self._scribe.note(
-                f"{message.method}: {len(spoiled)} cached "
-                + ("result is" if len(spoiled) == 1 else "results are")
-                + " stale from now on."
-            )
+            self._scribe.note(spoiled_in_words(message.method, len(spoiled)))
             self._remember()
 
     def _memory(self) -> dict[str, Any]:

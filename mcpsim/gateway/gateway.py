@@ -23,8 +23,8 @@ class Gateway:
     """An HTTP intermediary between clients and the replicas of a server. It may serve many runs.
 
     It passes on what comes, both ways and as it comes, and decides by headers alone; to requests it adds a
-    `Via` header. Only with `cache` does
-    it look into bodies, and then only into those of requests whose `Mcp-Method` names a cacheable method.
+    `Via` header. Only with `cache` does it look into bodies: those of requests whose `Mcp-Method` names a
+    cacheable method, and the streams of responses, because a notification makes what it keeps stale.
 
     Args:
         cache: whether it keeps public results, and answers everybody from them while they are fresh.

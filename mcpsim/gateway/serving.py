@@ -22,7 +22,15 @@ from mcpsim.gateway.shared_cache import Asked, SharedCache
 from mcpsim.gateway.stickiness import Stickiness
 from mcpsim.messages import write_message
 from mcpsim.recording.scribe import Scribe
-from mcpsim.transports.http import EVENT_STREAM_TYPE, JSON_TYPE, Headers, HttpHead, HttpRequest
+from mcpsim.transports.http import (
+    EVENT_STREAM_TYPE,
+    JSON_TYPE,
+    Headers,
+    HttpHead,
+    HttpRequest,
+    SseEvent,
+    SseReader,
+)
 from mcpsim.transports.streams import HttpExchange, HttpReply, HttpTransport
 
 OK: Final = 200
@@ -178,21 +186,34 @@ class GatewayServing:
         self, replica: str, exchange: HttpExchange, head: HttpHead, reply: BreakableReply
     ) -> None:
         chunk: bytes | None = b""
+        reader = SseReader()
         try:
             # The head goes on together with the first event where that is there already, and alone otherwise.
             with anyio.move_on_after(0):
                 chunk = await _piece(exchange)
+            self._hear(reader, chunk or b"", reply)
             await reply.send(head, chunk or b"")
             if chunk is None:
                 await reply.end()
                 return
             while (chunk := await _piece(exchange)) is not None:
+                self._hear(reader, chunk, reply)
                 await reply.send(None, chunk)
         except ConnectionClosed as error:
             self._scribe.note(f"The stream of {replica} broke off: {error}", reply.exchange)
             reply.break_off()
             return
         await reply.end()
+
+    def _hear(self, reader: SseReader, chunk: bytes, reply: HttpReply) -> None:
+        """Listen to what passes by, before it goes on: who asks because of it must not get what was kept."""
+        if self._cache is None:
+            return
+        for event in reader.feed(chunk):
+            told = self._cache.hear(event.data) if isinstance(event, SseEvent) else ""
+            if told:
+                self._scribe.note(told, reply.exchange)
+                self._remember()
 
     async def _refuse(self, reply: HttpReply, status: int, why: str) -> None:
         """Answer for the gateway itself: a status without a body, because no MCP server has spoken.

@@ -14,7 +14,7 @@ from mcpsim.eras import modern
 from mcpsim.eras.revisions import era_of
 from mcpsim.errors import INVALID_PARAMS, MalformedMessage, ProtocolError
 from mcpsim.gateway.gateway import Gateway
-from mcpsim.messages import ErrorResponse, Request, Response, read_message
+from mcpsim.messages import ErrorResponse, Notification, Request, Response, read_message
 from mcpsim.transports.http import (
     EVENT_STREAM_TYPE,
     JSON_TYPE,
@@ -27,7 +27,7 @@ from mcpsim.transports.http import (
     header_problems,
     origin_allowed,
 )
-from mcpsim.utilities.caching import CACHEABLE, Cache, Entry, in_words
+from mcpsim.utilities.caching import CACHEABLE, Cache, Entry, in_words, spoiled_in_words
 
 OK: Final = 200
 
@@ -37,10 +37,12 @@ class Asked(NamedTuple):
 
     Attributes:
         found: what is kept for it and fresh, or None.
+        changes: how many notifications had concerned its method before it was asked.
     """
 
     request: Request
     found: Entry | None
+    changes: int
 
 
 class SharedCache:
@@ -70,7 +72,8 @@ class SharedCache:
             return None
         # Everything in here is for everybody: there is no principal in the key.
         entry = self._cache.get(asked.method, asked.params, now_ms)
-        return Asked(asked, entry if entry is not None and entry.is_fresh(now_ms) else None)
+        found = entry if entry is not None and entry.is_fresh(now_ms) else None
+        return Asked(asked, found, self._cache.changes(asked.method))
 
     def answer(self, asked: Asked, now_ms: float) -> Response | None:
         """The answer out of the cache, or None."""
@@ -91,8 +94,27 @@ class SharedCache:
             return False
         if not self._gateway.may_share(answer.result):
             return False
-        entry = self._cache.store(request.method, request.params, answer.result, now_ms)
+        entry = self._cache.store(
+            request.method, request.params, answer.result, now_ms, asked_at=asked.changes
+        )
         return entry is not None
+
+    def hear(self, data: bytes) -> str:
+        """Take in one event of a stream that passes by: what a notification is about is stale from now on.
+
+        https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#interaction-with-notifications
+
+        Returns:
+            What there is to write down, or "".
+        """
+        try:
+            message = read_message(data)
+        except MalformedMessage:
+            return ""
+        if not isinstance(message, Notification):
+            return ""
+        spoiled = self._cache.invalidate(message.method, message.params)
+        return spoiled_in_words(message.method, len(spoiled)) if spoiled else ""
 
     def _drop_pages(self, request: Request) -> bool:
         """Where a cursor that one of the pages gave out is not valid any more, forget all of them.

@@ -266,6 +266,12 @@ def in_words(row: Mapping[str, Any]) -> str:
     return f"{row['method']}{named}: {row['scope']}, {state}"
 
 
+def spoiled_in_words(method: str, count: int) -> str:
+    """What whoever keeps results writes down when a notification has made some of them stale."""
+    what = "1 cached result is" if count == 1 else f"{count} cached results are"
+    return f"{method}: {what} stale from now on."
+
+
 def in_ms(value: float) -> str:
     """A time in milliseconds, as it is written: to the microsecond, without needless zeros."""
     return f"{value:.3f}".rstrip("0").rstrip(".") + " ms"

@@ -63,6 +63,7 @@ RULES: Final = (
 # In these words clients and gateways note that they answer from their cache.
 _FRESH: Final = re.compile(r"(\S+) is answered from the cache: fresh for another ([\d.]+) ms\.")
 _STALE: Final = re.compile(r"(\S+) is answered from the cache, stale, because of: (.*)", re.DOTALL)
+_SPOILED: Final = re.compile(r"(notifications/\S+): \d+ cached results? (?:is|are) stale from now on\.")
 _OF_GATEWAY: Final = re.compile(r"(\S+) is answered from the cache: the result is ")
 
 _Key = tuple[str, str]
@@ -128,6 +129,8 @@ class _Timeline:
     keys: dict[_Key, str] = field(default_factory=dict[_Key, str])
     by_call: dict[int, _Ask] = field(default_factory=dict[int, _Ask])
     clients: dict[str, str] = field(default_factory=dict[str, str])
+    # The last notification that came to each gateway.
+    heard: dict[str, Notification] = field(default_factory=dict[str, Notification])
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     # The scopes of what passed through a gateway, by request and the gateway's lane.
     passed: dict[tuple[_Key, str], set[str]] = field(default_factory=dict[tuple[_Key, str], set[str]])
@@ -194,7 +197,11 @@ class _Timeline:
     def _delivered(self, index: int, event: Event, frame: Frame) -> None:
         message = frame.parsed
         if isinstance(message, Notification):
-            self._invalidate(event, frame, message)
+            if frame.receiver in self.passing.gateways:
+                # Whether it listens is its own business: one that does says so.
+                self.heard[lane_name(frame.receiver)] = message
+            else:
+                self._invalidate(event.at_us, self._cache_of(frame.receiver), message)
             return
         call = self.conversation.readings[frame.number].call
         if call is None or not _is_cacheable(call) or not isinstance(message, Response | ErrorResponse):
@@ -309,21 +316,18 @@ class _Timeline:
         kept[(entry.key, entry.holder)] = entry
         self.entries.append(entry)
 
-    def _invalidate(self, event: Event, frame: Frame, message: Notification) -> None:
-        cache = self._cache_of(frame.receiver)
-        if frame.receiver in self.passing.gateways:
-            return
+    def _invalidate(self, at_us: int, cache: str, message: Notification) -> None:
         lists = LISTS_OF.get(message.method, ())
         uri = (message.params or {}).get("uri") if message.method == RESOURCE_UPDATED else None
         for entry in self.open.get(cache, {}).values():
             concerned = entry.key[0] in lists or (
                 uri is not None and entry.key[0] == READ and json.loads(entry.key[1]).get("uri") == uri
             )
-            if concerned and event.at_us < entry.stale_us:
-                entry.stale_us = event.at_us
+            if concerned and at_us < entry.stale_us:
+                entry.stale_us = at_us
                 entry.why_stale = message.method
                 text = f"{message.method}: it is stale at once in {self._place(entry)}."
-                self._tell(event.at_us, entry.key, text)
+                self._tell(at_us, entry.key, text)
 
     def _noted(self, event: Event) -> None:
         text: Any = (event.detail or {}).get("text")
@@ -337,6 +341,10 @@ class _Timeline:
                 ask.source = GATEWAY
                 text = f"{who} answers {ask.who} from its cache. The server does not hear of it."
                 self._tell(event.at_us, ask.key, text)
+        elif (found := _SPOILED.match(text)) is not None:
+            message = self.heard.get(who)
+            if message is not None and message.method == found[1]:
+                self._invalidate(event.at_us, self._cache_of(event.party), message)
         elif (found := _FRESH.match(text)) is not None:
             self._served(event, who, found[1], round(float(found[2]) * 1000))
         elif (found := _STALE.match(text)) is not None:

@@ -314,6 +314,102 @@ def test_the_least_recently_used_result_goes_first() -> None:
     assert len(asked_of_server(run)) == 4
 
 
+def changing_shelf() -> Server:
+    """A server of one book, whose text can be changed."""
+    server = Server("books", ttl_ms=60_000, cache_scope="public", subscribe=True)
+    texts = ["old"]
+
+    @server.resource("book:one")
+    async def book() -> str:
+        return texts[-1]
+
+    @server.resource("book:two")
+    async def other() -> str:
+        return "another"
+
+    @server.tool()
+    async def rewrite() -> str:
+        texts.append("new")
+        server.resource_updated("book:one")
+        return "rewritten"
+
+    return server
+
+
+async def read(client: Client, uri: str = "book:one") -> str:
+    return (await client.request("resources/read", {"uri": uri}))["contents"][0]["text"]
+
+
+def test_what_a_notification_that_passes_by_is_about_is_stale_at_once() -> None:
+    async def story(ann: Client, ben: Client) -> list[str]:
+        async with ann.listen(resource_subscriptions=["book:one"]) as news:
+            seen = [await read(ann), await read(ann, "book:two")]
+            await ben.call_tool("rewrite")
+            async for _ in news:
+                break
+            seen += [await read(ann), await read(ben), await read(ben, "book:two")]
+        return seen
+
+    clients = {name: Client(principal=name) for name in ("ann", "ben")}
+    run = play(story, changing_shelf(), client=clients)
+    assert run.value == ["old", "another", "new", "new", "another"]
+    assert notes(run)[0] == "notifications/resources/updated: 1 cached result is stale from now on."
+    # The book that changed is read once more, for both; the other one is still kept.
+    assert asked_of_server(run).count("resources/read") == 3
+    assert run.audit().findings == ()
+
+
+def test_what_nobody_is_told_of_the_gateway_does_not_hear() -> None:
+    async def story(client: Client) -> list[str]:
+        seen = [await read(client)]
+        await client.call_tool("rewrite")
+        return [*seen, await read(client)]
+
+    assert play(story, changing_shelf()).value == ["old", "old"]
+
+
+UPDATED = b'{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"book:one"}}'
+CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+
+
+TOOLS = (
+    b'{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":9,"cacheScope":"public","tools":[]}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (CHANGED, "notifications/tools/list_changed: 1 cached result is stale from now on."),
+        (UPDATED, ""),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', ""),
+        (b"", ""),
+        (b"no JSON", ""),
+    ],
+)
+def test_a_gateway_hears_of_what_it_keeps_alone(data: bytes, told: str) -> None:
+    cache = SharedCache(Gateway())
+    asked = cache.look_up(list_tools(None), 0)
+    assert asked is not None
+    assert cache.take(asked, HttpHead(200, Headers()), TOOLS, 0)
+    assert cache.hear(data) == told
+    assert cache.hear(data) == "", "and says so once"
+    again = cache.look_up(list_tools(None), 1)
+    assert again is not None
+    assert (again.found is None) == bool(told)
+
+
+def test_an_answer_that_a_notification_overtook_is_kept_as_stale() -> None:
+    cache = SharedCache(Gateway())
+    asked = cache.look_up(list_tools(None), 0)
+    assert asked is not None
+    assert cache.hear(CHANGED) == ""
+    assert cache.take(asked, HttpHead(200, Headers()), TOOLS, 0)
+    again = cache.look_up(list_tools(None), 1)
+    assert again is not None
+    assert again.found is None
+
+
 def test_a_cache_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="max_entries"):
         Gateway(max_entries=0)

@@ -279,11 +279,16 @@ def test_a_shared_cache_has_a_row_and_private_results_have_one_each() -> None:
     assert [row["who"] for row in private[2:]] == ["shared cache, for ada", "shared cache, for ben"]
 
 
-def test_the_gateway_does_not_hear_what_ada_is_told() -> None:
+def test_the_gateway_hears_what_ada_is_told() -> None:
     widget = CacheTimeline(gateway=True, told=True)
-    # She asks again, and gets the old price once more.
-    assert sources(widget.shown, "ada")[2] == "gateway"
-    assert row(widget.shown, "ada")["ticks"][2]["text"] == "4 a pack"
+    # She asks again, and the gateway asks the server.
+    assert sources(widget.shown, "ada")[2] == "server"
+    assert row(widget.shown, "ada")["ticks"][2]["text"] == "5 a pack"
+    assert "notifications/resources/updated: it is stale at once in gateway's cache." in widget.still_text()
+    kept, anew = row(widget.shown, "gateway")["bars"]
+    assert kept["stale_us"] == 20_020_000
+    assert anew["content"] == "5 a pack"
+    assert widget.recording.audit().findings == ()
 
 
 @pytest.mark.parametrize(
