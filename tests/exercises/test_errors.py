@@ -317,6 +317,7 @@ INVOICES: Final = [
     ("invoice", invoice("{number} not found.", "Down. This does not mean that the invoice does not exist.")),
     ("invoice", invoice("No invoice {number}.", "No invoice can be looked up now, nor {number}.")),
     ("invoice", invoice("No invoice {number}.", "I cannot say whether {number} does not exist.")),
+    ("invoice", invoice("Invoice {number} not found.", "Database not found.")),
     ("invoice", invoice("{number}", "Down."), "says 'INV-", "in a few words"),
     ("invoice", invoice("No invoice {number}.", ""), "says ''. From that", "what the model can do"),
     ("invoice", invoice("No invoice {number}.", "Down: {error}"), "goes over the wire, and 'db-", "for you"),

@@ -30,8 +30,10 @@ THERE, UNKNOWN, DOWN = "is there", "does not exist", "cannot be looked up: the d
 _DENIAL: Final = re.compile(
     r"\bno (?:such )?invoice(?: #| with|\s*[,:;]|$)|\bnot (?:found|exist)\b|n't exist\b|\bunknown invoice\b"
 )
-# What takes that back: "this does not mean that", "nobody knows whether".
-_OPEN: Final = re.compile(r"\b(?:whether|if|mean|means|say|tell|know|knows|known)\b")
+# What takes that back, as "nobody knows whether" does; or something else is not there.
+_OPEN: Final = re.compile(
+    r"\b(?:whether|if|mean|means|say|tell|know|knows|known)\b|\b(?:database|server|service)\b.* not found\b"
+)
 
 
 def denies(text: str, number: str) -> bool:
