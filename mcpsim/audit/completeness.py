@@ -80,11 +80,14 @@ def _handshakes(way: Iterable[Connection]) -> Iterator[Gap]:
         if _is_over(call.request) or call.cancelled is not None:
             continue
         if answer is None:
-            yield Gap(
-                HANDSHAKE,
-                call.request,
-                f"{_named(call)} has no answer when the trace ends: there is no session.",
+            # Some logs leave answers out: a client that goes on has had one.
+            goes_on = session.initialized is not None
+            so = (
+                "the client went on all the same, so perhaps it was not logged"
+                if goes_on
+                else "there is no session"
             )
+            yield Gap(HANDSHAKE, call.request, f"{_named(call)} has no answer when the trace ends: {so}.")
         elif answer.kind == "response" and session.initialized is None and session.id not in finished:
             yield Gap(
                 HANDSHAKE,

@@ -201,6 +201,14 @@ def test_a_later_connection_does_not_end_an_earlier_one() -> None:
     assert missing(rows) == [("request-without-answer", 0)]
 
 
+def test_a_client_that_goes_on_has_had_an_answer_that_nobody_logged() -> None:
+    silent, went_on = [client(INITIALIZE)], [client(INITIALIZE), client(INITIALIZED), client(ask(2))]
+    assert "there is no session" in audit(silent).incomplete[0].message
+    message = audit(went_on).incomplete[0].message
+    assert "perhaps it was not logged" in message
+    assert "there is no session" not in message
+
+
 def test_messages_are_sentences_that_blame_nobody() -> None:
     for rows, _ in AWAITED.values():
         for one in audit(rows).incomplete:
