@@ -123,7 +123,7 @@ class CachedRequester(Questioned):
         if self.cache is None or not refused or row is None or not row.paginated:
             return
         if (params or {}).get("cursor") is not None and self.cache.drop_pages(method):
-            self._scribe.note(f"The cursor is not valid any more: all pages of {method} are dropped.")
+            self._scribe.note(f"The cursor is refused: all pages of {method} are dropped.")
             self._remember()
 
     def _spoil(self, cache: Cache, message: Notification) -> None:
