@@ -419,7 +419,8 @@ def make_archive(papers, lamp):
         "Then look for what the wire does not show. When is the paper taken out, before or after the answer? "
         "What is in `answer.content` if the user declines? Who switches the lamp off when `copy` is stopped?",
         "`await context.report_progress(done, len(words))` is right by itself. `ToolError` needs no code. "
-        "`try ... finally` with `anyio.CancelScope(shield=True)` for the lamp. `del papers[name]` last.",
+        "`lamp.on()` and the words stand in `try`, `lamp.off()` in `finally`, with "
+        "`anyio.CancelScope(shield=True)`. `del papers[name]` last.",
     ),
     solution=(
         """\
