@@ -541,7 +541,7 @@ HOSTS: Final = [
             ("return mcp_types.ElicitResult(action=said)", 'return mcp_types.ElicitResult(action="decline")')
         ),
         "and hold 'No name for",
-        "three answers",
+        "`question` returns what the person does",
     ),
     (
         "host",

@@ -435,7 +435,7 @@ def _judge_reading(where: str, wish: str, uses: list[Use], has_read: list[str]) 
             raise NotYet(
                 f"{where} the model wanted {call} and read {show(text)}. It should {right}{needs}.",
                 use.rule,
-                _LOOKS[use.mark],
+                _FILLS if use.kind == "ask" else _LOOKS[use.mark],
             )
     most = 1 + min(len(uses), MOST)
     if len(has_read) != most:
