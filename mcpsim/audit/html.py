@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 #: How many findings of one rule, or things that were left out, are written out. The rest is counted.
 SHOWN: Final = 50
 
+#: Names of the protocol stand so in our sentences.
+_CODE: Final = re.compile(r"`([^`]+)`")
 _SHAPES: Final[dict[Level, str]] = {"MUST": "✖", "SHOULD": "▲", "note": "●"}
 
 _DARK: Final = """--ground: var(--jp-layout-color1, #16191d); --raised: var(--jp-layout-color2, #22272d);
@@ -106,10 +109,11 @@ def _table(report: Report, level: Level, places: Sequence[str]) -> Iterator[str]
 
 def _rows(group: Group, places: Sequence[str]) -> Iterator[str]:
     for one in group.findings[:SHOWN]:
-        hint = f"<p>Try: {_text(one.hint)}</p>" if one.hint else ""
+        hint = f"<p>Try: {_sentence(one.hint)}</p>" if one.hint else ""
         yield (
             f'<tr><th scope="row">{_text(place(one.index, places))}</th><td>{_text(group.party)}</td>'
-            f"<td><code>{_text(group.rule)}</code></td><td><details><summary>{_text(one.message)}</summary>"
+            f"<td><code>{_text(group.rule)}</code></td><td><details>"
+            f"<summary>{_sentence(one.message)}</summary>"
             f'{hint}<p><a href="{escape(group.url)}" target="_blank" rel="noopener">'
             f"{_text(one.spec)}</a></p></details></td></tr>"
         )
@@ -125,7 +129,7 @@ def _list(title: str, entries: Sequence[str]) -> Iterator[str]:
     if not entries:
         return
     yield f"<details><summary>{title}: {len(entries)}</summary><ul>"
-    yield from (f"<li>{_text(entry)}</li>" for entry in entries[:SHOWN])
+    yield from (f"<li>{_sentence(entry)}</li>" for entry in entries[:SHOWN])
     if len(entries) > SHOWN:
         yield f"<li>and {len(entries) - SHOWN} more</li>"
     yield "</ul></details>"
@@ -133,3 +137,7 @@ def _list(title: str, entries: Sequence[str]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     return escape(safe(text))
+
+
+def _sentence(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", _text(text))

@@ -173,6 +173,14 @@ def test_a_report_as_html_is_a_table_for_each_level() -> None:
         assert text in found.text
 
 
+def test_what_stands_in_backticks_is_code() -> None:
+    one = finding(0, message="It sends `tools/list`, and one ` alone.", hint="Write `<b>` as text.")
+    said = as_html(replace(REPORT, findings=(one,)))
+    assert "It sends <code>tools/list</code>, and one ` alone." in said
+    assert "Write <code>&lt;b&gt;</code> as text." in said
+    assert tags(replace(REPORT, findings=(one,))).names.count("b") == 0
+
+
 def test_whatever_stands_in_a_trace_is_text() -> None:
     members = dict.fromkeys(("rule", "party", "spec", "message", "hint"), HOSTILE)
     report = Report(
