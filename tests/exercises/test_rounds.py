@@ -138,6 +138,12 @@ def opens_without_asking(question: Any, host: Any) -> Any:
     return respond_by_table(question, host)
 
 
+def writes_in_short(question: Any, host: Any) -> Any:
+    if "maxTokens" in question.get("params", {}):
+        question["params"]["maxTokens"] = 5
+    return respond_by_table(question, host)
+
+
 def content_of_a_visit(response: Any, question: Any, host: Any) -> Any:
     if question.get("params", {}).get("mode") == "url":
         return {**response, "content": {"url": question["params"]["url"]}}
@@ -212,6 +218,7 @@ RESPONSES: Final = [
         "each with a `uri`",
     ),
     ("respond", changed_response(user_role), "The model model-", "is `assistant`"),
+    ("respond", writes_in_short, "it called `host.write` with [[{", "Hand on what the question says"),
     ("respond", changed_response(content_is_null), "a form that is declined", "null is no object"),
     ("respond", changed_response(empty_content_of_a_visit), "by URL", "Otherwise leave it out"),
     ("respond", changed_response(nothing_for_a_cancel), "with no field filled in", "no more"),
@@ -276,6 +283,10 @@ def keeps_what_it_sent(call: Any, result: Any, given: Any, params: Any) -> Any:
 
 def without_state(call: Any, result: Any, given: Any, params: Any) -> Any:
     return {**call, "inputResponses": given}
+
+
+def adds_a_text_to_a_number(call: Any, result: Any, given: Any, params: Any) -> Any:
+    return {**call, "requestState": result["requestState"] + 1}
 
 
 def takes_a_state_for_granted(call: Any, result: Any, given: Any, params: Any) -> Any:
@@ -408,6 +419,12 @@ LOOPS: Final = [
     ),
     ("loop", one_id_for_all, "Two requests have one id: 7, 7", "MUST be another one"),
     ("loop", asks_nobody, "`answer` did not say that", "Call `answer(key, question)`"),
+    (
+        "loop",
+        looping(adds_a_text_to_a_number),
+        "raised TypeError",
+        "Mend that error first. Send the call again",
+    ),
     ("loop", looping(takes_a_state_for_granted), "raised KeyError: 'requestState'", "ask by `in`"),
     ("loop", looping(accumulating, 10**6), "had sent and received", "give up after some tries"),
     ("loop", looping(accumulating, 9), "It was given up after 9 retries", "10 retries are 11 requests"),

@@ -13,7 +13,7 @@ import anyio
 from mcpsim.client import Client
 from mcpsim.course.exercises.showing import describe_error, name_of
 from mcpsim.course.exercises.verdict import NotAttempted, NotYet, Rule
-from mcpsim.errors import ProtocolError, SimulationError, Stuck
+from mcpsim.errors import McpSimError, ProtocolError, SimulationError, Stuck
 from mcpsim.recording import Recording
 from mcpsim.recording.run import Run
 from mcpsim.server import Server
@@ -183,10 +183,8 @@ class Learner:
                 said.reverse()
             if is_plain:
                 said, look = [_PLAIN.format(name=name_of(own)), *said], _ASYNC
-            elif run.error is not None and isinstance(_first(run.error), KeyError):
-                look = f"{_ASK_FOR_THE_KEY} {found.look}"
             else:
-                look = found.look
+                look = f"{_first_of_all(run.error)}{found.look}"
             raise NotYet(" ".join(said), found.rule, look, run.recording) from None
         if error is not None:
             raise error
@@ -290,6 +288,14 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
+
+
+def _first_of_all(error: BaseException | None) -> str:
+    """What to do before what the messages suggest; errors of the project's own come of the messages."""
+    error = None if error is None else _first(error)
+    if error is None or isinstance(error, McpSimError | TimeoutError):
+        return ""
+    return f"{_ASK_FOR_THE_KEY} " if isinstance(error, KeyError) else "Mend that error first. "
 
 
 def _kind(value: object) -> str:

@@ -161,6 +161,14 @@ def _judge(answer: object, case: Case, value: object) -> None:
         )
     response: Json = json.loads(text)
     if case.host.asked != ([case.asked] if case.asked is not None else []):
+        if [one[0] for one in case.host.asked] == [case.asked[0] if case.asked is not None else ""]:
+            (called,) = case.host.asked
+            raise NotYet(
+                f"{seen} On the way it called `host.{called[0]}` with {show(list(called[1:]))}; it should be "
+                f"{show(list(case.asked[1:]) if case.asked is not None else [])}.",
+                None,
+                "Hand on what the question says, each part in its place.",
+            )
         wanted = case.asked[0] if case.asked is not None else "nothing"
         done = ", ".join(str(one[0]) for one in case.host.asked) or "nothing"
         raise NotYet(
