@@ -1354,3 +1354,13 @@ def test_a_modern_probe_before_the_handshake_changes_nothing(revision: str, code
     probe = client(request("probe", "server/discover", {"_meta": MODERN}))
     refusal = [] if code is None else server(error("probe", code, "Not initialized"))
     assert told(stdio([*probe, *refusal, *SESSIONS[revision]()])) == []
+
+
+def test_an_array_in_a_trace_that_shows_no_revision_is_not_said_to_be_of_one() -> None:
+    (found,) = (
+        one
+        for one in audit([{"from": "client", "message": [request(1, "ping")]}]).findings
+        if one.rule == "message-is-no-batch"
+    )
+    assert found.level == "note"
+    assert "only 2025-03-26 has batches. The trace does not show which revision this is" in found.message

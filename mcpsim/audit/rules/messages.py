@@ -240,8 +240,12 @@ def _batch(item: Item) -> Iterator[Found]:
     silent = item.revision in SILENT_ABOUT_BATCHES
     yield Found(
         item,
-        "An array stands where one message should be; this revision "
-        + ("does not speak of batches, and few take them." if silent else "has no batches."),
+        "An array stands where one message should be; "
+        + (
+            "this revision does not speak of batches, and few take them."
+            if silent
+            else f"only {' and '.join(sorted(BATCHING_REVISIONS))} has batches."
+        ),
         hint="Send each message by itself.",
         level=NOTE if silent else None,
     )
