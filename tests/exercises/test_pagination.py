@@ -517,3 +517,21 @@ def test_the_server_to_try_a_story_with(set_of: Callable[..., PaginationExercise
 
 
 ALL: Final[list[tuple[Any, ...]]] = [*RULES, *FOUND, *WHOLE, *CUT]
+
+
+def test_of_a_loop_without_an_end_the_verdict_shows_the_beginning_and_the_end(
+    set_of: Callable[..., PaginationExercises],
+) -> None:
+    verdict = set_of().whole_list.check(
+        loop_while(lambda page: "nextCursor" in page, lambda cursor: cursor or None)
+    )
+    assert verdict.recording is not None
+    wire = verdict.recording.transcript().splitlines()
+    shown = verdict.card().block.splitlines()
+    assert len(wire) > 300
+    assert len(shown) == 37
+    assert (shown[:30], shown[-6:]) == (wire[:30], wire[-6:])
+    assert shown[30].startswith(f"… {len(wire) - 36} lines are left out here")
+    short = set_of().whole_list.check(whole_first_page)
+    assert short.recording is not None
+    assert short.card().block == short.recording.transcript()

@@ -75,7 +75,7 @@ class Verdict:
             parts.append(Part("Rule", self.rule.text, self.rule.link))
         if self.look:
             parts.append(Part("Next", self.look))
-        wire = self.recording.transcript() if self.recording is not None else ""
+        wire = _shortened(self.recording.transcript()) if self.recording is not None else ""
         return Card(f"{mark} {words}: {self.title}", tuple(parts), wire, "On the wire" if wire else "", tone)
 
     def __repr__(self) -> str:
@@ -83,6 +83,20 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return self.card()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+# A loop that never ends fills hundreds of lines with the same.
+_HEAD_LINES: Final = 30
+_TAIL_LINES: Final = 6
+
+
+def _shortened(wire: str) -> str:
+    lines = wire.splitlines()
+    left_out = len(lines) - _HEAD_LINES - _TAIL_LINES
+    if left_out <= 1:
+        return wire
+    told = f"… {left_out} lines are left out here; `.recording` of what the check returned has all of them …"
+    return "\n".join([*lines[:_HEAD_LINES], told, *lines[-_TAIL_LINES:]])
 
 
 _SHOWN: Final[Mapping[Outcome, tuple[str, str, Tone]]] = {
