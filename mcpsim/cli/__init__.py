@@ -6,6 +6,7 @@ Exit codes: 0, all is well; 1, what was checked is not as it should be; 2, the c
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -49,7 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if extra:
         options.extra = extra
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever reads this has had enough, as `head` does. At its end Python writes what is left once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     except McpSimError as error:
         print(f"mcpsim {options.command}: {error}", file=sys.stderr)
         return 2

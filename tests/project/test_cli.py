@@ -70,6 +70,18 @@ def test_arguments_without_a_meaning_are_refused(
     assert "usage: mcpsim" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["misbehaving", "stories"])
+def test_a_reader_who_has_had_enough_sees_no_traceback(command: str) -> None:
+    words = [sys.executable, "-m", "mcpsim", command]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # Closed before anything is read: the first write that leaves the buffer fails.
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 2
+
+
 def test_the_notebooks_of_unknown_exercises_are_not_made(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["notebooks", "--exercises", "99_unknown"]) == 2
     assert "There are: 01_messages" in capsys.readouterr().err
