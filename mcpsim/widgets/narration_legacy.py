@@ -264,7 +264,8 @@ RESPONSES: Final[Mapping[str, Line]] = {
     ),
     "response elicitation/create": Line(
         "{Sender} sends back what the user did: {action}.",
-        "There are three answers: accept, decline and cancel. Only accept brings content.",
+        "There are three answers: accept, decline and cancel. The data of an accepted form stand in "
+        "`content`. After decline and cancel that is typically left out.",
         "client/elicitation#response-actions",
     ),
     "response roots/list": Line(

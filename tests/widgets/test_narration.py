@@ -554,6 +554,7 @@ def test_the_sentences_of_the_handshake(made):
     assert said[6] == "The server asks the client to put a question to the user: “Close ticket 7?”"
     assert said[7] == "Note by the client: The user reads the question and presses Decline."
     assert said[8] == "The client sends back what the user did: “decline”."
+    assert "After decline and cancel that is typically left out" in told(made.legacy_handshake())[8].rule
 
 
 @pytest.mark.parametrize("transport", [Stdio(), StreamableHttp()], ids=["stdio", "http"])
