@@ -191,7 +191,9 @@ class ElicitationForm(Acting):
     def _status(self) -> str:
         if self.faults:
             count = len(self.faults)
-            return f"The answer was not sent: {count} {'field is' if count == 1 else 'fields are'} not right."
+            before = " Below stands what was sent before." if self.answer is not None else ""
+            fields = "1 field is" if count == 1 else f"{count} fields are"
+            return f"The answer was not sent: {fields} not right.{before}"
         if self.answer is None:
             return "Nothing has been answered yet."
         return f"The answer is {self.answer.action}: {ACTIONS[self.answer.action]} {self._unplayed}".strip()

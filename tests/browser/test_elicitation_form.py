@@ -72,6 +72,14 @@ def test_filling_in_by_mouse(show: Open) -> None:
     expect(legacy).to_contain_text('"bags": 2')
 
 
+def test_what_is_wrong_after_an_answer_is_told_apart_from_it(show: Open) -> None:
+    shown = show(ElicitationForm(SCHEMA))
+    shown.button("Cancel").click()
+    expect(shown.status).to_contain_text("The answer is cancel")
+    shown.button("Accept").click()
+    expect(shown.status).to_contain_text("not right. Below stands what was sent before.")
+
+
 def test_filling_in_by_key_and_what_is_wrong(show: Open) -> None:
     shown = show(ElicitationForm(SCHEMA))
     box(shown, "Your name").focus()

@@ -218,6 +218,15 @@ def test_what_does_not_fit_is_not_sent() -> None:
     assert widget.faults == {}
 
 
+def test_what_does_not_fit_after_an_answer_is_told_apart_from_it() -> None:
+    widget = form()
+    widget.respond("cancel")
+    with pytest.raises(ValueError, match="meals: is required"):
+        widget.respond("accept", {"name": "Anna"})
+    assert widget.shown["status"].endswith("Below stands what was sent before.")
+    assert carried(widget)["Legacy"][0]["result"] == {"action": "cancel"}
+
+
 def test_a_form_that_this_server_would_not_send_is_answered_alone() -> None:
     widget = form({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}})
     widget.respond("accept", {"a": "y"})

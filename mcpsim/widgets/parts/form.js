@@ -307,7 +307,8 @@ class FormView extends ActingView {
     const wrong = [...this.inputs.values()].filter((input) => this.checked(input).length);
     if (!wrong.length) return this.ask({ do: "answer", action, content: this.content() });
     const count = wrong.length;
-    this.say(`The answer was not sent: ${count} ${count === 1 ? "field is" : "fields are"} not right.`);
+    const before = this.carried.hidden ? "" : " Below stands what was sent before.";
+    this.say(`The answer was not sent: ${count} ${count === 1 ? "field is" : "fields are"} not right.${before}`);
     const first = wrong[0].control;
     (first.matches("input, select") ? first : first.querySelector("input")).focus();
   }
