@@ -96,6 +96,11 @@ def test_the_audit_finds_the_same_faults(letter: str) -> None:
     assert found == AUDITED[letter], report
 
 
+def test_no_recording_says_in_its_title_what_is_wrong(set_of: Callable[..., PaginationExercises]) -> None:
+    titles = [set_of().recording(letter).header["title"] for letter in FAULTS]
+    assert titles == [f"Recording {letter}" for letter in FAULTS]
+
+
 def test_the_logs_show_every_cursor() -> None:
     text = exercises.pagination().logs()
     assert [line for line in text.splitlines() if len(line) == 1] == list(FAULTS)

@@ -6,6 +6,7 @@ from typing import Final
 
 from mcpsim.course.exercises.exercise import ExerciseSet
 from mcpsim.course.exercises.learner import PATIENCE_S
+from mcpsim.course.exercises.neutral import neutral
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_06_pagination import cursor_rules, cut_pages, page_fault, whole_list
 from mcpsim.course.exercises.set_06_pagination.logs import LOGS, by_table, in_words
@@ -54,7 +55,7 @@ class PaginationExercises(ExerciseSet):
         logs = LOGS()
         if letter not in logs:
             raise LookupError(f"There is no recording {letter!r}. The letters are {', '.join(logs)}.")
-        return logs[letter].play()
+        return neutral(logs[letter].play(), f"Recording {letter}")
 
     def shelf(self) -> Server:
         """A server with a list in pages of different sizes, for trying a story."""
