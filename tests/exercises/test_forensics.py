@@ -477,7 +477,12 @@ BY: Final = {letter: charge.specimen.word for letter, charge in whose.CASES.item
 
 WORDS: Final = [
     ("guilty", dict(reversed(SAID.items()))),
-    ("guilty", {**SAID, "A": "nothing"}, "8 of 9 are right. A is not 'nothing'.", "MUST have the same id"),
+    (
+        "guilty",
+        {**SAID, "A": "nothing"},
+        "8 of 9 are right. A is not 'nothing'.",
+        "a request gets one response",
+    ),
     ("guilty", {**SAID, "B": "MUST"}, "no rule fixes the order", "same id"),
     ("guilty", {**SAID, "C": "MUST"}, "the code is -32602", "SHOULD answer with the code -32002"),
     ("guilty", {**SAID, "D": "MUST"}, "answered before", "After the answer it is free"),

@@ -20,6 +20,7 @@ from mcpsim.course.exercises.set_15_wire_forensics.rules import (
     ID_FREE_AGAIN,
     NO_REQUESTS,
     NO_SUCH_RESOURCE,
+    ONE_ANSWER,
     PING,
     PROGRESS_RISES,
     PROGRESS_WORDS,
@@ -42,7 +43,7 @@ class Charge(NamedTuple):
 CHARGES: Final[Mapping[str, Charge]] = {
     "A": Charge(
         misbehaving("server-answers-twice"),
-        Specimen(MUST, "The request 1 is answered twice, and nobody has asked a second time.", SAME_ID),
+        Specimen(MUST, "The request 1 is answered twice, and nobody has asked a second time.", ONE_ANSWER),
     ),
     "B": Charge(
         out_of_order,

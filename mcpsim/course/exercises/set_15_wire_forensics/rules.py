@@ -24,6 +24,10 @@ SAME_ID: Final = Rule(
     "A result MUST have the same id as its request; an error too, where the id could be read.",
     "basic/index#responses",
 )
+ONE_ANSWER: Final = Rule(
+    "All messages MUST follow JSON-RPC 2.0: a request gets one response, a result or an error.",
+    "basic/index#messages",
+)
 ID_FREE_AGAIN: Final = Rule(
     "The id of a request MUST NOT be that of another request of the same sender that is not answered yet. "
     "After the answer it is free.",
