@@ -11,7 +11,11 @@ import os
 import sys
 from pathlib import Path
 
+from tests.support import warm_kernels
+
 os.environ["MCPSIM_PROGRESS"] = "off"
 
 if sys.dont_write_bytecode and "PYTEST_XDIST_WORKER" not in os.environ:
     compileall.compile_dir(Path(__file__).parent / "mcpsim", quiet=1)
+
+warm_kernels.install()
