@@ -382,88 +382,111 @@ def test_every_widget_is_here() -> None:
     assert {name_of(walk) for walk in WALKS} == every
 
 
+#: How it is looked at: at its full width and in 900 pixels, and at 200 % of a screen of 1400 pixels.
+SIZES: Final[dict[str, list[dict[str, Any]]]] = {
+    "light": [{"width": 1200, "height": 900}, {"width": 900, "height": 900}],
+    "dark": [{"width": 700, "height": 600, "deviceScaleFactor": 2}],
+}
+
+
 @pytest.mark.parametrize("walk", WALKS)
-@pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing_and_nothing_breaks(
-    contexts: Callable[..., BrowserContext], axe: str, walk: str, theme: str
+    contexts: Callable[..., BrowserContext], axe: str, walk: str
 ) -> None:
-    """Light: at its full width and in 900 pixels. Dark: at 200 % of a screen of 1400 pixels."""
     make, states = WALKS[walk]
-    light = theme == "light"
-    size = {"width": 1200 if light else 700, "height": 900 if light else 600}
-    context = contexts(viewport=size, device_scale_factor=1 if light else 2)
-    body = f'data-jp-theme-light="{str(light).lower()}"'
-    page = show(context, make(), body=body, style=theme_style(theme))
+    context = contexts(viewport={"width": 1200, "height": 900})
+    page = show(context, make(), body='data-jp-theme-light="true"')
+    for theme in THEMES:
+        page.add_style_tag(content=theme_style(theme)).evaluate(
+            "(one, theme) => { one.dataset.theme = theme; }", theme
+        )
     session = context.new_cdp_session(page)
     wrong: list[str] = []
 
-    def resize(width: int) -> None:
+    def look(theme: str, size: dict[str, Any]) -> None:
+        page.evaluate(
+            """theme => {
+              document.body.dataset.jpThemeLight = String(theme === "light");
+              for (const one of document.querySelectorAll("style[data-theme]")) {
+                one.disabled = one.dataset.theme !== theme;
+              }
+            }""",
+            theme,
+        )
         # Also where the page fills the screen, and its window cannot be resized.
-        given = {**size, "width": width, "deviceScaleFactor": 1 if light else 2, "mobile": False}
-        session.send("Emulation.setDeviceMetricsOverride", given)
+        session.send("Emulation.setDeviceMetricsOverride", {"deviceScaleFactor": 1, "mobile": False, **size})
+        settle(page)
 
     for state, act in states:
+        look("light", SIZES["light"][0])
         act(page)
         settle(page)
         assert moving(page) == 0
-        wrong += [f"{state}: {each}" for each in found(page, axe, **({} if light else LOOKS))]
-        for width in [1200, 900] if light else [700]:
-            resize(width)
-            settle(page)
-            wrong += [f"{state}, {width} pixels: {each}" for each in page.evaluate(BROKEN)]
-        resize(size["width"])
+        for theme, sizes in SIZES.items():
+            for place, size in enumerate(sizes):
+                if place or theme != "light":
+                    look(theme, size)
+                if not place:
+                    asked = {} if theme == "light" else LOOKS
+                    wrong += [f"{state}, {theme}: {each}" for each in found(page, axe, **asked)]
+                broken = page.evaluate(BROKEN)
+                wrong += [f"{state}, {theme}, {size['width']} pixels: {each}" for each in broken]
     assert wrong == []
 
 
-#: Where a widget can stand: the attributes of the body, what the system prefers, and what the place styles.
+#: Where a widget can stand: the classes of the body, what the system prefers, and what the place styles.
 PLACES: Final[dict[str, tuple[str, Any, str]]] = {
-    "a light page": ("", "light", ""),
-    "a dark page": ("", "dark", ""),
-    "VS Code, light": ('class="vscode-light"', "dark", "body { background: #ffffff; color: #3b3b3b; }"),
-    "VS Code, dark": ('class="vscode-dark"', "light", "body { background: #1f1f1f; color: #cccccc; }"),
+    "a light page": ("plain", "light", ""),
+    "a dark page": ("plain", "dark", ""),
+    "VS Code, light": ("vscode-light", "dark", "body { background: #ffffff; color: #3b3b3b; }"),
+    "VS Code, dark": ("vscode-dark", "light", "body { background: #1f1f1f; color: #cccccc; }"),
     "VS Code, dark high contrast": (
-        'class="vscode-high-contrast"',
+        "vscode-high-contrast",
         "light",
         "body { background: #000000; color: #ffffff; }",
     ),
     "VS Code, light high contrast": (
-        'class="vscode-high-contrast vscode-high-contrast-light"',
+        "vscode-high-contrast vscode-high-contrast-light",
         "dark",
         "body { background: #ffffff; color: #292929; }",
     ),
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("walk", ["Player: findings", "Bench", "MessageLab", "Comparison", "CacheTimeline"])
 def test_every_text_stands_out_in_every_place(
-    contexts: Callable[..., BrowserContext], axe: str, place: str
+    contexts: Callable[..., BrowserContext], axe: str, walk: str
 ) -> None:
-    body, scheme, style = PLACES[place]
-    context = contexts(color_scheme=scheme, viewport={"width": 1200, "height": 900})
+    make, states = WALKS[walk]
+    page = show(contexts(viewport={"width": 1200, "height": 900}), make(), body="class=plain")
+    states[0][1](page)
+    own = page.add_style_tag(content="/* of the place */")
     only = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-    dark = "dark" in place
-    for walk in ("Player: findings", "Bench", "MessageLab", "Comparison", "CacheTimeline"):
-        make, states = WALKS[walk]
-        page = show(context, make(), body=body or "class=plain", style=style)
-        states[0][1](page)
-        assert found(page, axe, **only) == [], walk
+    for place, (classes, scheme, style) in PLACES.items():
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("classes => { document.body.className = classes; }", classes)
+        own.evaluate("(one, style) => { one.textContent = style; }", style)
+        settle(page)
+        assert found(page, axe, **only) == [], place
         # The widget goes with the place around it.
         ground = page.locator(".mcpsim-ui").first.evaluate("one => getComputedStyle(one).backgroundColor")
         red = int(re.findall(r"\d+", ground)[0])
-        assert (red < 80) if dark else (red > 200), (walk, ground)
-        page.close()
+        assert (red < 80) if "dark" in place else (red > 200), (place, ground)
 
 
-FOCUSED: Final = """() => {
-  const one = document.activeElement;
-  const style = getComputedStyle(one);
-  const box = one.getBoundingClientRect();
-  return {
-    mark: one.dataset.stop ?? one.textContent,
-    seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1,
-    inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
-    html: one.outerHTML.slice(0, 200),
-  };
+#: Note what gets the focus, one after the other: whether it is seen, and where it is.
+WATCHED: Final = """() => {
+  window.stops = [];
+  document.addEventListener("focusin", ({ target: one }) => {
+    const style = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    window.stops.push({
+      mark: one.dataset.stop ?? one.textContent,
+      seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1,
+      inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+      html: one.outerHTML.slice(0, 200),
+    });
+  });
 }"""
 
 
@@ -474,15 +497,18 @@ ALONE: Final = """() => [...document.querySelectorAll("#here :is(button, input, 
   .map(one => one.outerHTML.slice(0, 200))"""
 
 
-def tab_through(page: Page, key: str, end: str) -> list[dict[str, Any]]:
-    """What has the focus, one after the other, until the button behind or before the widget has it."""
-    stops = []
-    for _ in range(200):
-        page.keyboard.press(key)
-        stop = page.evaluate(FOCUSED)
-        if stop["mark"] == end:
-            return stops
-        stops.append(stop)
+def tab_through(page: Page, begin: str, key: str, end: str) -> list[dict[str, Any]]:
+    """What has the focus, one after the other, from the button before or behind the widget to the other."""
+    page.get_by_role("button", name=begin, exact=True).focus()
+    page.evaluate("window.stops = []")
+    stops: list[dict[str, Any]] = []
+    for _ in range(20):
+        for _ in range(10):
+            page.keyboard.press(key)
+        stops = page.evaluate("window.stops")
+        marks = [stop["mark"] for stop in stops]
+        if end in marks:
+            return stops[: marks.index(end)]
     raise AssertionError(f"The focus never comes out: {[stop['html'] for stop in stops[-5:]]}")
 
 
@@ -493,6 +519,7 @@ def test_the_tab_key_goes_through_all_and_comes_out(
     """And the focus can always be seen. What the Tab key skips is an entry of something that it goes to."""
     make, states = WALKS[walk]
     page = show(contexts(viewport={"width": 1000, "height": 900}), make(), body='data-jp-theme-light="true"')
+    page.evaluate(WATCHED)
     for place, (state, act) in enumerate(states):
         act(page)
         settle(page)
@@ -513,15 +540,14 @@ def test_the_tab_key_goes_through_all_and_comes_out(
         }}""")
         names = {stop: name for stop, name, _ in reachable}
         places = {name: text for _, name, text in reachable}
-        page.get_by_role("button", name="before", exact=True).focus()
-        there = tab_through(page, "Tab", "after")
+        there = tab_through(page, "before", "Tab", "after")
         for stop in there:
             assert stop["seen"], f"{state}: the focus is not seen at {stop['html']}"
             assert stop["inside"], f"{state}: out of view: {stop['html']}"
         gone_to = {names.get(stop["mark"]) for stop in there}
         missing = set(names.values()) - gone_to
         assert missing == set(), (state, [places[name] for name in missing])
-        back = tab_through(page, "Shift+Tab", "before")
+        back = tab_through(page, "after", "Shift+Tab", "before")
         assert {names.get(stop["mark"]) for stop in back} == gone_to, state
         page.evaluate("document.querySelectorAll('[data-stop]').forEach(one => { delete one.dataset.stop; })")
 
