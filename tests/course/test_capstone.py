@@ -189,6 +189,25 @@ def test_a_bad_server_is_found_out(
     assert "✗ not yet" in card._repr_html_()
 
 
+def test_who_heats_before_try_is_found_out_by_the_first_stop() -> None:
+    is_hot: list[bool] = []
+
+    def heating(server: Server) -> None:
+        @server.tool()
+        async def work() -> str:
+            is_hot.append(True)
+            await anyio.sleep(0.1)
+            try:
+                await anyio.sleep(1)
+            finally:
+                is_hot.clear()
+            return "done"
+
+    card = judge(bad(heating), at_rest=lambda: not is_hot)
+    assert card.of("stop").outcome is Outcome.NOT_YET
+    assert "Stop work after 0.05 s (modern, stdio): something is left in the end" in card.of("stop").seen
+
+
 def test_a_server_that_differs_from_run_to_run() -> None:
     made: list[Server] = []
 

@@ -709,7 +709,7 @@ LIBRARIES: Final = [
     (
         "whole",
         library(("        try:\n            await lamp.on()\n", "        await lamp.on()\n        try:\n")),
-        "stopped after 0.05 s, and the lamp is still lit",
+        "The judge of stop says: Stop scan after 0.05 s (modern, stdio): something is left",
         "`try` begins before",
     ),
     (

@@ -389,9 +389,9 @@ TASK: Final = Task(
     name="repair",
     title=TITLE,
     text="""\
-The server in the cell below looks as if it worked. It breaks four rules. Two of them show on the wire, and the
-audit has something to say of them; two show only if you ask who is left with what. Find the four, and write
-the server again. What its tools are for stays as it is.
+The server in the cell below looks as if it worked. It breaks four rules. Two of them show on the wire, and
+the audit has something to say of them; two show only if you ask who is left with what. Find the four, and
+write the server again. What its tools are for stays as it is.
 
 | | |
 |---|---|

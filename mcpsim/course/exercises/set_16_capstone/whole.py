@@ -212,12 +212,18 @@ def grade(answer: object, learner: Learner) -> Passed:
             raise NotYet(
                 f"The judge of {ruling.judge} says: {ruling.seen}",
                 JUDGES.get(ruling.judge),
-                "`judge(...)` of lesson 16 plays the same runs. Show the recording of the ruling.",
+                _LOOKS.get(ruling.judge, _JUDGE),
                 ruling.recording,
             )
-    for world in every_world():
-        _stop_at_once(answer, learner, world)
     return Passed(f"{len(rulings)} judges found nothing wrong. {rulings[-1].seen}", ROUNDS)
+
+
+_JUDGE: Final = "`judge(...)` of lesson 16 plays the same runs. Show the recording of the ruling."
+_LOOKS: Final = {
+    "questions": 'Look at `answer.action`: only "accept" has content.',
+    "stop": "`try` begins before the lamp is switched on; switch off in `finally`, under "
+    "`anyio.CancelScope(shield=True)`, and nothing else.",
+}
 
 
 def _visit(answer: Any, learner: Learner, world: World) -> None:
@@ -227,27 +233,6 @@ def _visit(answer: Any, learner: Learner, world: World) -> None:
     weeks = 1 + world.seed % 4
     visit = Visit(library, where, weeks)
     _play(visit.all, answer, learner, server, world, {"weeks": weeks}, where)
-
-
-def _stop_at_once(answer: Any, learner: Learner, world: World) -> None:
-    """Stop while the lamp is being switched on: no judge is that early."""
-    library = _library(world.seed)
-    server = _made(answer, learner, library)
-    where = f"In {world}:"
-
-    async def story(client: Client) -> None:
-        with anyio.move_on_after(0.05):
-            await client.call_tool("scan")
-        await anyio.sleep(5)
-        if library.lamp.lit:
-            raise NotYet(
-                f"{where} a scan was stopped after 0.05 s, and the lamp is still lit.",
-                STOPS,
-                "`try` begins before the lamp is switched on; switch off in `finally`, under "
-                "`anyio.CancelScope(shield=True)`.",
-            )
-
-    _play(story, answer, learner, server, world, "cancel", where)
 
 
 def _decline(answer: Any, learner: Learner) -> None:
@@ -263,7 +248,9 @@ def _decline(answer: Any, learner: Learner) -> None:
 
             _play(story, answer, learner, server, world, reply, where)
             if library.lent:
-                raise NotYet(f"{where} `lend` was called with {show(library.lent)}.", ANSWERS, _ACTION)
+                raise NotYet(
+                    f"{where} `lend` was called with {show(library.lent)}.", ANSWERS, _LOOKS["questions"]
+                )
 
 
 def _wrong_form(schema: Any) -> str:
@@ -284,7 +271,6 @@ _WEEKS: Final = (
     f"`weeks` is required: an integer with a `minimum` of 1 and a `maximum` of {MOST_WEEKS}. What the form "
     "takes is what the handler gets."
 )
-_ACTION: Final = 'Look at `answer.action`: only "accept" has content.'
 
 
 def _play(
