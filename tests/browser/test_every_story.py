@@ -49,6 +49,13 @@ const all = selector => [...document.querySelectorAll(`.mcpsim-player ${selector
 const press = key =>
     one('').dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
 
+// Nor is it scrolled: that would lay all out, at each step and in each pane.
+const scrolling = Object.getOwnPropertyDescriptor(Element.prototype, 'scrollTop');
+Object.defineProperty(Element.prototype, 'scrollTop', {
+    get() { return scrolling.get.call(this); },
+    set(value) { if (this.role !== 'tabpanel') scrolling.set.call(this, value); },
+});
+
 // An element as text, whatever the order in which its attributes were set.
 const written = node => [
     ...[...node.attributes].map(each => `${each.name}="${each.value}"`).sort(),
