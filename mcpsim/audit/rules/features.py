@@ -87,6 +87,9 @@ def _circumstances(call: Call, item: Item) -> tuple[Any, ...] | None:
     )
 
 
+# "Nor as a side effect of other requests on the connection": read as what a connection has stored about
+# itself, because the page sets it against credentials, which are "not connection state". A report that a tool
+# files for good, and that everybody sees from then on, is a change over time, whoever asked for it.
 def _per_connection(feature: Feature) -> Callable[[Trace], Iterator[Found]]:
     def check(trace: Trace) -> Iterator[Found]:
         for seen in _sightings(trace, feature).values():
