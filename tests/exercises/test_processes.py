@@ -99,6 +99,42 @@ def test_a_function_that_calls_itself_stays_one() -> None:
     assert in_another_process(factorial)(5) == 120
 
 
+def test_what_two_of_its_variables_share_they_share_there_too() -> None:
+    kept: list[int] = []
+    by_name = {"kept": kept}
+
+    def looks(number: int) -> list[int]:
+        kept.append(number)
+        return by_name["kept"]
+
+    assert in_another_process(looks)(1) == [1]
+    assert kept == []
+
+
+def test_one_process_has_one_set_of_variables() -> None:
+    values = {"count": 0}
+    source = (
+        "def add():\n    global count\n    count += 1\n    return read()\ndef read():\n    return count\n"
+    )
+    exec(source, values)
+    add: Any = values["add"]
+    here, there = in_another_process(add), in_another_process(add)
+    assert [here(), here(), there()] == [1, 2, 1]
+    assert values["count"] == 0
+
+
+def test_a_copy_that_fails_leaves_nothing_behind() -> None:
+    kept = [1]
+    stuck = [kept, (one for one in (1, 2))]
+
+    def uses() -> Any:
+        return kept, stuck
+
+    mine, theirs = in_another_process(uses)()
+    assert (mine, mine is kept) == ([1], False)
+    assert theirs is stuck
+
+
 def test_what_is_no_data_of_the_learner_is_shared() -> None:
     assert in_another_process(len) is len
     assert in_another_process(None) is None

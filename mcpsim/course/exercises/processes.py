@@ -30,30 +30,36 @@ class _Process:
     def __init__(self, answer: Any) -> None:
         written_in = answer if isinstance(answer, FunctionType) else cast("type[Any]", type(answer))
         self._module = written_in.__module__
-        self._known: dict[int, Any] = {}
-        self._globals: dict[int, dict[str, Any]] = {}
-        # An object must live as long as its number is known.
-        self._held: list[Any] = []
+        self._functions: dict[FunctionType, FunctionType] = {}
+        # Of each module its variables, here and there. There are few, and a dict can be no key.
+        self._globals: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._copies: dict[int, Any] = {}
 
     def own(self, value: Any) -> Any:
         """The value as this process has it."""
-        if id(value) in self._known:
-            return self._known[id(value)]
-        self._held.append(value)
         if isinstance(value, FunctionType):
-            return self._function(value)
+            return self._functions[value] if value in self._functions else self._function(value)
         kind = cast("type[Any]", type(value))
-        mine = issubclass(kind, _CONTAINERS) or kind.__module__ == self._module
-        made = self._known[id(value)] = _copied(value) if mine else value
-        return made
+        return self._copied(value) if self._is_mine(kind) else value
+
+    def _is_mine(self, kind: type[Any]) -> bool:
+        return issubclass(kind, _CONTAINERS) or kind.__module__ == self._module
+
+    def _copied(self, value: Any) -> Any:
+        try:
+            return copy.deepcopy(value, self._copies)
+        except Exception:
+            # What was copied before it failed is no good.
+            self._copies.clear()
+            return value
 
     def _function(self, function: FunctionType) -> FunctionType:
-        names = self._globals.setdefault(id(function.__globals__), dict(function.__globals__))
+        names = self._names(function.__globals__)
         around = function.__closure__ or ()
         cells = tuple(CellType() for _ in around)
         made = FunctionType(function.__code__, names, function.__name__, None, cells or None)
         # Known before its parts are looked at: a function may reach itself.
-        self._known[id(function)] = made
+        self._functions[function] = made
         made.__module__ = function.__module__
         if function.__defaults__ is not None:
             made.__defaults__ = tuple(map(self.own, function.__defaults__))
@@ -68,15 +74,16 @@ class _Process:
                 names[name] = self.own(function.__globals__[name])
         return made
 
+    def _names(self, theirs: dict[str, Any]) -> dict[str, Any]:
+        for known, names in self._globals:
+            if known is theirs:
+                return names
+        names = dict(theirs)
+        self._globals.append((theirs, names))
+        return names
+
     def _all(self, values: dict[str, Any]) -> dict[str, Any]:
         return {name: self.own(value) for name, value in values.items()}
-
-
-def _copied(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:
-        return value
 
 
 def _is_set(cell: CellType) -> bool:
