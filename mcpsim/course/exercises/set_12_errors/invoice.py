@@ -28,18 +28,30 @@ THERE, UNKNOWN, DOWN = "is there", "does not exist", "cannot be looked up: the d
 
 # What says of an invoice that there is none, in a sentence whose words are all about that. "#" is its number.
 _DENIAL: Final = re.compile(
-    r"\bno (?:such )?invoice(?: #| with|\s*[,:;]|$)|\bnot (?:found|exist)\b|n't exist\b|\bunknown invoice\b"
+    r"\bno (?:such )?invoice(?: #| with| found| exists|\s*[,:;]|$)|\bnot (?:found|exist)\b|n't exist\b"
+    r"|\bunknown invoice\b|\bthere is none\b|\bnothing (?:was |is )?found\b|\bnot in the database\b"
 )
 # What takes that back, as "nobody knows whether" does; or something else is not there.
 _OPEN: Final = re.compile(
-    r"\b(?:whether|if|mean|means|say|tell|know|knows|known)\b|\b(?:database|server|service)\b.* not found\b"
+    r"\b(?:whether|if|mean|means|say|tell|know|knows|known)\b"
+    r"|\b(?:database|server|service|system|host)\b.* not found\b"
+)
+# These do so only where they come first: "it may not exist", and not "it does not exist, try what may help".
+_DOUBT: Final = re.compile(
+    r"\b(?:may|might|could(?! not)|assume|conclude|claim|checked|unclear|unsure|uncertain|sure|certain)\b"
 )
 
 
 def denies(text: str, number: str) -> bool:
     """Whether a text claims that there is no invoice of this number."""
-    sentences = re.split(r"[.!?\n]+", text.replace(number, "#").lower())
-    return any(_DENIAL.search(one.strip()) and not _OPEN.search(one) for one in sentences)
+    return any(map(_is_denial, re.split(r"[.!?\n]+", text.replace(number, "#").lower())))
+
+
+def _is_denial(sentence: str) -> bool:
+    found = _DENIAL.search(sentence.strip())
+    if found is None or _OPEN.search(sentence):
+        return False
+    return _DOUBT.search(sentence.strip()[: found.start()]) is None
 
 
 @dataclass(frozen=True, slots=True)
