@@ -825,6 +825,65 @@ class AsBytes(keeping(by_hmac, to_all)):
         return pickle.dumps(value)
 
 
+class LeavesOpen:
+    """Signs all but the time, which stands open in front."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def write(self, expires_ms: int) -> str:
+        return str(expires_ms)
+
+    def read(self, text: str) -> int:
+        return int(text)
+
+    def sign(self, *content: Any) -> str:
+        return by_hmac(self._key, json.dumps(content, sort_keys=True).encode())
+
+    def seal(self, value: Any, principal: str, params: Any, expires_ms: int) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+        return f"{self.write(expires_ms)}.{text}.{self.sign(text, to_all(principal, params))}"
+
+    def open(self, state: str, principal: str, params: Any, now_ms: int) -> Any:
+        end, text, signature = state.split(".")
+        if signature != self.sign(text, to_all(principal, params)) or now_ms >= self.read(end):
+            raise ValueError("changed, or too late")
+        return json.loads(base64.urlsafe_b64decode(text + "=="))
+
+
+class LeavesOpenInBase64(LeavesOpen):
+    def write(self, expires_ms: int) -> str:
+        return base64.b64encode(b"%d" % expires_ms).decode()
+
+    def read(self, text: str) -> int:
+        return int(base64.b64decode(text))
+
+
+class LeavesOpenInHexadecimals(LeavesOpen):
+    def write(self, expires_ms: int) -> str:
+        return (b"%d" % expires_ms).hex()
+
+    def read(self, text: str) -> int:
+        return int(bytes.fromhex(text))
+
+
+class LeavesTheNameOpen(LeavesOpen):
+    """Signs all but the name."""
+
+    def seal(self, value: Any, principal: str, params: Any, expires_ms: int) -> str:
+        text = json.dumps([value, to_nobody(principal, params), expires_ms]).encode().hex()
+        return f"{self.sign(text)}.{text}.{principal}"
+
+    def open(self, state: str, principal: str, params: Any, now_ms: int) -> Any:
+        signature, text, name = state.split(".")
+        if signature != self.sign(text) or name != principal:
+            raise ValueError("changed, or somebody else's")
+        value, bound, expires_ms = json.loads(bytes.fromhex(text))
+        if bound != to_nobody(principal, params) or now_ms >= expires_ms:
+            raise ValueError("not for this")
+        return value
+
+
 class Remembers:
     """Keeps the values, and gives out names: the server would have to share them with its replicas."""
 
@@ -872,6 +931,10 @@ KEEPERS: Final = [
     ("keeper", Trusting, "changed on its way", "MUST protect its integrity"),
     ("keeper", Crashing, "`open` raised IndexError: list index out of range", "ValueError and nothing else"),
     ("keeper", Asserting, "`open` raised AssertionError", "ValueError and nothing else"),
+    ("keeper", LeavesOpen, "It is changed to be good until", "Sign all that is in the state"),
+    ("keeper", LeavesOpenInBase64, "It is changed to be good until", "Sign all that is in the state"),
+    ("keeper", LeavesOpenInHexadecimals, "It is changed to be good until", "Sign all that is in the state"),
+    ("keeper", LeavesTheNameOpen, "It is changed to be user-", "Sign all that is in the state"),
     ("keeper", InHexadecimals),
     ("keeper", InOnePiece),
     ("keeper", ReturnsNone, "`open` gave None", "raise ValueError"),

@@ -13,6 +13,7 @@ from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_04_stateless.worlds import SEEDS
+from mcpsim.course.exercises.set_10_multi_round_trip.forging import forged
 from mcpsim.course.exercises.set_10_multi_round_trip.rules import BOUND, VERIFIED
 from mcpsim.course.exercises.set_10_multi_round_trip.scripted import (
     CALL,
@@ -255,6 +256,7 @@ def _attacks(rng: Random, sealed: Sealed, state: str, keeper: _Keeper) -> Iterat
         "Anybody can make what needs no key, such as a number or a plain hash. An HMAC needs the key.",
         state=keeper.with_key(keeper.key + b"2").seal(sealed),
     )
+    yield from _forgeries(sealed, state, attack, hmac_look)
     for text in GARBAGE:
         yield attack(
             f"replaced by {show(text, 40)}",
@@ -263,6 +265,20 @@ def _attacks(rng: Random, sealed: Sealed, state: str, keeper: _Keeper) -> Iterat
             state=text,
         )
     yield from _misuses(rng, sealed, attack)
+
+
+def _forgeries(sealed: Sealed, state: str, attack: Any, look: str) -> Iterator[Attack]:
+    """The time and the name stand open in many states, and whoever can read them can write others."""
+    # Where the first digit is greater by one, it is later; where the last one is another, somebody else.
+    end = str(sealed.expires_ms)
+    later = f"{int(end[0]) + 1}{end[1:]}"
+    for text in forged(state, end, later):
+        yield attack(
+            f"changed to be good until {later} ms", VERIFIED, look, state=text, now_ms=sealed.expires_ms + 1
+        )
+    someone = f"{sealed.principal[:-1]}{(int(sealed.principal[-1]) + 1) % 10}"
+    for text in forged(state, sealed.principal, someone):
+        yield attack(f"changed to be {someone}'s", VERIFIED, look, state=text, principal=someone)
 
 
 def _misuses(rng: Random, sealed: Sealed, attack: Any) -> Iterator[Attack]:
