@@ -16,6 +16,7 @@ from mcpsim.recording import Recording
 from mcpsim.widgets import standalone_html
 from tests.browser.chromium import find_chromium
 from tests.browser.in_lab import Lab, free_port, serving
+from tests.browser.in_page import Shown, Stage, listening, opener
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -39,13 +40,42 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
+@pytest.fixture(scope="session")
+def shared_stage(browser: Browser) -> Iterator[Stage]:
+    stage = Stage(browser)
+    yield stage
+    stage.close()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh page, wide enough for the player to stand beside its panel, and without motion."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(10_000)
-    yield context.new_page()
-    context.close()
+def fresh() -> None:
+    """For tests that change what cannot be put back in a page: its clock, what it may use, scripts that begin
+    every document in it. They get a page of their own."""
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """A page, and the widget in it: empty, and as a new one. See `fresh`."""
+    if "fresh" in request.fixturenames:
+        stage = Stage(request.getfixturevalue("browser"))
+        yield stage
+        stage.close()
+    else:
+        stage = request.getfixturevalue("shared_stage")
+        yield stage
+        stage.clear()
+
+
+@pytest.fixture
+def page(stage: Stage) -> Page:
+    """A page that is empty, wide enough for the player to stand beside its panel, and without motion."""
+    return stage.page
+
+
+@pytest.fixture
+def show(stage: Stage) -> Iterator[Callable[..., Shown]]:
+    """Shows a widget in the page. Whatever goes wrong in it fails the test."""
+    yield from opener(stage)
 
 
 @pytest.fixture(scope="session")
@@ -80,9 +110,6 @@ def play(page: Page, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """Open the standalone page of a recording from the disk. Whatever goes wrong in it fails the test."""
     wrong: list[str] = []
     asked: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
 
     def open_page(recording: Recording, **more: Any) -> Page:
         file = tmp_path / "player.html"
@@ -91,6 +118,13 @@ def play(page: Page, tmp_path: Path) -> Iterator[Callable[..., Page]]:
         page.locator(".mcpsim-player").wait_for()
         return page
 
-    yield open_page
+    with listening(
+        page,
+        pageerror=lambda error: wrong.append(str(error)),
+        console=lambda message: wrong.append(message.text),
+        dialog=lambda dialog: (wrong.append(dialog.message), dialog.dismiss()),
+        request=lambda request: asked.append(request.url),
+    ):
+        yield open_page
     assert wrong == []
     assert [url for url in asked if not url.startswith("file:")] == []

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Final
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.standalone import json_in_html
@@ -187,19 +188,71 @@ class Shown:
         return int(self.page.evaluate("window.listening()"))
 
 
-def opener(page: Page, shown_as: type[Shown] = Shown) -> Iterator[Callable[..., Any]]:
+#: Whether nothing of a page is replaced that a test can replace for good.
+NEW: Final = """[setTimeout, performance.now, document.execCommand]
+  .every((one) => String(one).includes("[native code]"))
+  && !Object.getOwnPropertyNames(navigator).length && navigator.onLine"""
+
+
+class Stage:
+    """A page in which one thing after the other is shown: to open a page costs more than to show something.
+
+    Attributes:
+        page: wide enough for the player to stand beside its panel, and without motion.
+        shown: the widget that is in it now; what another one still says is not heard.
+    """
+
+    SIZE: Final[ViewportSize] = {"width": 1400, "height": 900}
+
+    def __init__(self, browser: Browser) -> None:
+        context = browser.new_context(viewport=self.SIZE, reduced_motion="reduce")
+        context.set_default_timeout(10_000)
+        self.page = context.new_page()
+        self.shown: Shown | None = None
+        self.page.expose_function("kernel", lambda text: self.shown.kernel(text) if self.shown else "{}")
+        self.page.expose_function("told", lambda text: self.shown.told(text) if self.shown else "[]")
+
+    def clear(self) -> None:
+        """Make it as it was when it was new, whatever was done in the page that is left now."""
+        self.shown = None
+        for other in self.page.context.pages:
+            if other != self.page:
+                other.close()
+        self.page.goto("about:blank")
+        self.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        self.page.mouse.move(0, 0)
+        if self.page.viewport_size != self.SIZE:
+            self.page.set_viewport_size(self.SIZE)
+        assert self.page.evaluate(NEW), "The test left something in the page: it has to ask for `fresh`."
+
+    def close(self) -> None:
+        self.page.context.close()
+
+
+@contextmanager
+def listening(page: Page, **heard: Callable[[Any], object]) -> Iterator[None]:
+    """Listen to events of a page, by their names, for as long as this lasts."""
+    for event, listener in heard.items():
+        page.on(event, listener)  # type: ignore[call-overload]
+    yield
+    for event, listener in heard.items():
+        page.remove_listener(event, listener)
+
+
+def opener(stage: Stage, shown_as: type[Shown] = Shown) -> Iterator[Callable[..., Any]]:
     """Shows widgets in a page, as what `shown_as` makes of them. Whatever goes wrong in it fails the test."""
     wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text))
 
     def open_page(widget: Picture, **more: Any) -> Shown:
-        shown = shown_as(page, widget)
-        page.expose_function("kernel", shown.kernel)
-        page.expose_function("told", shown.told)
-        page.set_content(shown.html(**more))
-        page.locator("[role=region]").first.wait_for()
+        stage.shown = shown = shown_as(stage.page, widget)
+        stage.page.set_content(shown.html(**more))
+        stage.page.locator("[role=region]").first.wait_for()
         return shown
 
-    yield open_page
+    with listening(
+        stage.page,
+        pageerror=lambda error: wrong.append(str(error)),
+        console=lambda message: wrong.append(message.text),
+    ):
+        yield open_page
     assert wrong == []

@@ -88,9 +88,9 @@ class Shown(in_page.Shown):
 
 
 @pytest.fixture
-def show(page: Page) -> Iterator[Callable[[Bench], Shown]]:
+def show(stage: in_page.Stage) -> Iterator[Callable[[Bench], Shown]]:
     """Show a bench in a page. Whatever goes wrong in it fails the test."""
-    yield from in_page.opener(page, Shown)
+    yield from in_page.opener(stage, Shown)
 
 
 def page_of(widget: Bench) -> str:
@@ -390,8 +390,8 @@ def test_what_is_turned_while_a_link_text_opens_does_not_undo_it(show: Callable[
 
 
 def test_a_kernel_that_does_not_answer_is_told(page: Page) -> None:
+    # No widget is behind the page.
     widget = of("first-call")
-    page.expose_function("kernel", lambda text: "{}")
     page.set_content(page_of(widget))
     region = page.get_by_role("region", name=re.compile("^Bench: "))
     expect(region).to_have_attribute("aria-busy", "false")

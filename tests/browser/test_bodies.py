@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from mcpsim import Client, Recording, Server, Stdio, StreamableHttp, simulate
 from mcpsim.course import STORIES
 from mcpsim.widgets import Player, player_data, scripts, view
 from mcpsim.widgets.view import FIRST, Pieces
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 CALLS = 700
 TRANSPORTS: dict[str, Any] = {"stdio": Stdio, "http": StreamableHttp}
@@ -34,11 +34,6 @@ window.put = ([opening, pieces]) => {
 window.outlined = opening => opened(opening).steps.map(step => step.coming ? step : null);
 window.ready = true;
 """
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Callable[..., Shown]]:
-    yield from opener(page)
 
 
 @pytest.fixture(scope="module")

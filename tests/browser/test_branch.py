@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -12,14 +12,9 @@ from mcpsim import Client, course, simulate
 from mcpsim.course import STORIES
 from mcpsim.recording import Recording
 from mcpsim.widgets import Bench, Comparison, Player
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def rows(shown: Shown) -> Locator:

@@ -198,6 +198,7 @@ def test_whoever_goes_straight_to_a_folded_step_opens_it(play):
     expect(current(page)).to_be_focused()
 
 
+@pytest.mark.usefixtures("fresh")
 def test_play_tells_every_step_and_leaves_what_is_folded(play):
     page = play(story("one-question"), cursor=1)
     page.keyboard.press("c")

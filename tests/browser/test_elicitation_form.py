@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from mcpsim.course.stories.asking import two_rounds
 from mcpsim.utilities.elicitation import faults_of_value
 from mcpsim.widgets.elicitation_form import ElicitationForm
 from mcpsim.widgets.elicitation_form_view import form_data
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
 
@@ -33,11 +33,6 @@ SCHEMA = {
     },
     "required": ["name", "agree"],
 }
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def preview(shown: Shown) -> Any:

@@ -65,6 +65,7 @@ def test_every_stored_diagram_is_shown_without_a_kernel(
         assert seen["is_read"]
 
 
+@pytest.mark.usefixtures("fresh")
 def test_the_page_of_a_run_works_from_its_file_with_the_network_off(page: Page, tmp_path: Path) -> None:
     recording = STORIES["three-pages"].play().recording
     last = len(player_data(recording)["steps"])

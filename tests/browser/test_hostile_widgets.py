@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from mcpsim import widgets
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.text import visible
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown, Stage, listening, opener
 from tests.browser.test_hostile import INVISIBLE, RUNS
 from tests.support.hostile import (
     ATTACKS,
@@ -33,15 +33,18 @@ WIDTHS = (1400, 400)
 
 
 @pytest.fixture
-def show(page: Page) -> Iterator[Open]:
+def show(stage: Stage) -> Iterator[Open]:
     """Shows a widget. Nothing is asked for, no dialog comes, and nothing has run when the test is over."""
     told: list[str] = []
-    page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: told.append(request.url))
-    page.on("popup", lambda other: told.append(other.url))
-    yield from opener(page)
+    with listening(
+        stage.page,
+        dialog=lambda dialog: (told.append(dialog.message), dialog.dismiss()),
+        request=lambda request: told.append(request.url),
+        popup=lambda other: told.append(other.url),
+    ):
+        yield from opener(stage)
+        harmless(stage.page)
     assert told == []
-    harmless(page)
 
 
 #: A form of ours sends nothing: it has no address, and its event is taken.

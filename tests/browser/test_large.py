@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from mcpsim import Recording
 from mcpsim.widgets import Player
 from mcpsim.widgets.view import FIRST
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown, Stage, opener
 
 MESSAGES = 10_000
 
@@ -76,13 +76,13 @@ class Busy(Asked):
 
 
 @pytest.fixture
-def show(page: Page) -> Iterator[Callable[..., Asked]]:
-    yield from opener(page, Asked)
+def show(stage: Stage) -> Iterator[Callable[..., Asked]]:
+    yield from opener(stage, Asked)
 
 
 @pytest.fixture
-def show_busy(page: Page) -> Iterator[Callable[..., Asked]]:
-    yield from opener(page, Busy)
+def show_busy(stage: Stage) -> Iterator[Callable[..., Asked]]:
+    yield from opener(stage, Busy)
 
 
 @pytest.fixture(scope="module")

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mcpsim.client.client import Client
 from mcpsim.server.server import Server
 from mcpsim.widgets.layers import Layers
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def two_calls() -> Layers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,6 @@ from playwright.sync_api import Locator, Page, expect
 from mcpsim import Bench, Player, Recording
 from mcpsim.course import STORIES, bench
 from mcpsim.widgets.exports import EXPORTS
-from tests.browser.in_page import Shown, opener
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Callable[..., Shown]]:
-    yield from opener(page)
 
 
 @pytest.fixture
@@ -95,6 +88,7 @@ def test_a_page_offers_no_export_that_it_cannot_write(play, first: Recording) ->
     expect(status(page)).to_contain_text("This page is an export already")
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_link_text_is_copied_and_pasted(show, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     shown = show(Bench.of(bench("mcpsim:three-pages?page_size=2&fault=drop&message=2%20resources/list#3")))
@@ -165,6 +159,7 @@ def test_an_export_is_saved(show, first: Recording, kind: str, tmp_path: Path) -
     expect(status(shown.page)).to_have_text(f"Saved as {name}.")
 
 
+@pytest.mark.usefixtures("fresh")
 def test_an_export_that_fails_or_never_comes_is_told(show, first: Recording, monkeypatch) -> None:
     shown = show(Player(first))
     broken = EXPORTS["svg"]._replace(write=lambda view: str(1 / 0))

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mcpsim.widgets.message_lab import MessageLab
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def message(shown: Shown) -> Locator:

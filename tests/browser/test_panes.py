@@ -146,6 +146,7 @@ def test_of_a_long_exchange_the_middle_is_left_out(play: Play, made: Any) -> Non
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
+@pytest.mark.usefixtures("fresh")
 def test_copy(page: Page, play: Play, by: str) -> None:
     page.add_init_script(CLIPBOARD)
     play(played("one-question", StreamableHttp()), cursor=1)
@@ -174,6 +175,7 @@ def test_copy(page: Page, play: Play, by: str) -> None:
     assert "⏎" not in both
 
 
+@pytest.mark.usefixtures("fresh")
 def test_copy_where_the_page_has_no_clipboard(page: Page, play: Play) -> None:
     """As in a JupyterLab that another machine serves over plain HTTP."""
     page.add_init_script(NO_CLIPBOARD)
@@ -189,6 +191,7 @@ def test_copy_where_the_page_has_no_clipboard(page: Page, play: Play) -> None:
     expect(page.locator("textarea")).to_have_count(0)
 
 
+@pytest.mark.usefixtures("fresh")
 def test_copy_where_nothing_may_be_copied(page: Page, play: Play) -> None:
     page.add_init_script(NO_CLIPBOARD + "document.execCommand = () => false;")
     play(played("three-pages"), cursor=1)

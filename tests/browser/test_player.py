@@ -114,6 +114,7 @@ def test_scrub(play, made):
     at(page, 0)
 
 
+@pytest.mark.usefixtures("fresh")
 def test_play_and_pause(play, made):
     page = play(made.legacy_handshake(), cursor=0)
     page.clock.install()
@@ -130,6 +131,7 @@ def test_play_and_pause(play, made):
     at(page, 2)
 
 
+@pytest.mark.usefixtures("fresh")
 def test_play_goes_to_the_end_and_stops_there(play, made):
     page = play(made.legacy_handshake(), cursor=LAST - 2)
     page.clock.install()
@@ -143,6 +145,7 @@ def test_play_goes_to_the_end_and_stops_there(play, made):
     expect(button(page, "Pause")).to_be_visible()
 
 
+@pytest.mark.usefixtures("fresh")
 def test_speed(play, made):
     page = play(made.legacy_handshake(), cursor=0)
     page.clock.install()
@@ -512,6 +515,7 @@ MODEL = """data => {
 }"""
 
 
+@pytest.mark.usefixtures("fresh")
 def test_two_views_of_one_model(page, made):
     page.set_content("<!doctype html><title>two views</title>")
     page.add_script_tag(

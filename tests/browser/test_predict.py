@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mcpsim import Recording
 from mcpsim.course import MISBEHAVING, bench
 from mcpsim.widgets import Player, player_data
-from tests.browser.in_page import opener
 
 
 def story(name: str = "first-call", era: str = "legacy") -> Recording:
@@ -173,11 +171,6 @@ def test_a_digit_too_many_is_not_the_number_of_a_step(play) -> None:
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.locator(".mcpsim-where")).to_contain_text("Step 2 of")
-
-
-@pytest.fixture
-def show(page: Page):
-    yield from opener(page)
 
 
 def test_where_the_findings_are_left_out_nothing_speaks_of_them(show, page: Page) -> None:

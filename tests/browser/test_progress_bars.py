@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import anyio
 import pytest
@@ -11,14 +11,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from mcpsim import Context, Server, StreamableHttp
 from mcpsim.widgets.progress_bars import ProgressBars
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def shop() -> Server:
@@ -119,6 +114,7 @@ def test_stopping_by_mouse_on_http_closes_the_stream(show: Open) -> None:
     expect(told.get_by_role("listitem").last).to_contain_text("closes the response stream")
 
 
+@pytest.mark.usefixtures("fresh")
 def test_playing_to_the_end_and_pausing(show: Open, page: Page) -> None:
     # The page's clock goes when it is told to.
     page.clock.install()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from mcpsim import widgets
 from mcpsim.course import STORIES, bench
 from mcpsim.widgets.base import Picture
 from tests.browser.in_lab import Lab, at_desk
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
 GONE = "The kernel was restarted: run the cell again."
@@ -26,11 +26,6 @@ ACTING: dict[str, Callable[[], Picture]] = {
     "errors": widgets.ErrorMap,
     "pages": widgets.PaginationExplorer,
 }
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def line(shown: Shown | Page | Locator) -> Locator:
@@ -59,6 +54,7 @@ def test_what_needs_the_kernel_says_at_once_that_it_was_restarted(show: Open, na
     assert shown.leave() == 0
 
 
+@pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("name", ["bench", "errors"])
 def test_a_long_silence_is_told_and_an_answer_after_it_counts(show: Open, name: str) -> None:
     shown = show(ACTING[name]())
@@ -105,6 +101,7 @@ def test_a_branch_that_is_open_at_a_restart_says_so(show: Open) -> None:
     expect(shown.page.get_by_text("Waiting for the kernel")).to_be_hidden()
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_branch_that_gets_no_answer_says_so(show: Open) -> None:
     shown = show(player())
     shown.page.clock.install()

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mcpsim import widgets
-from tests.browser.in_page import Shown, opener
+from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
-
-
-@pytest.fixture
-def show(page: Page) -> Iterator[Open]:
-    yield from opener(page)
 
 
 def test_a_choice_by_key_goes_on_from_where_it_stands(show: Open) -> None:
