@@ -63,7 +63,8 @@ def make_archive(papers, lamp):
             with anyio.CancelScope(shield=True):
                 await lamp.off()
             raise
-        await lamp.off()
+        with anyio.move_on_after(1, shield=True):
+            await lamp.off()
         return papers[name]
 
     async def destroy(context, name: str):
@@ -85,6 +86,8 @@ HELP: Final = 'raise ToolError("Not here: " + name + ". Here: " + " ".join(sorte
 
 
 SHIELDED: Final = "        with anyio.CancelScope(shield=True):\n            await lamp.on()\n"
+
+OFF: Final = "        with anyio.move_on_after(1, shield=True):\n            await lamp.off()\n"
 
 
 def archive(*changes: tuple[str, str]) -> Any:
@@ -157,7 +160,8 @@ REPAIR: Final = [
             ("        try:\n            await lamp.on()\n", SHIELDED),
             (
                 "        except BaseException:\n            with anyio.CancelScope(shield=True):\n"
-                "                await lamp.off()\n            raise\n        await lamp.off()\n",
+                "                await lamp.off()\n            raise\n"
+                "        with anyio.move_on_after(1, shield=True):\n            await lamp.off()\n",
                 "            await lamp.off()\n",
             ),
         ),
@@ -166,9 +170,15 @@ REPAIR: Final = [
     ),
     (
         "repair",
+        archive((OFF, "        await lamp.off()\n")),
+        "stopped as the lamp goes out (modern, stdio), the lamp is still lit",
+        "cancelled at each `await`",
+    ),
+    (
+        "repair",
         archive(
             ("            await lamp.on()\n", ""),
-            ("        await lamp.off()\n        return", "        return"),
+            (f"{OFF}        return", "        return"),
         ),
         "it was copied in the dark",
         "by the light of the lamp",
@@ -357,6 +367,19 @@ MARKETS: Final = [
         market(("await context.report_progress(done + 1)", "pass")),
         "a client could use []",
         "MUST increase",
+    ),
+    (
+        "market",
+        market(
+            (
+                "        finally:\n            with anyio.move_on_after(1, shield=True):\n"
+                "                await oven.cool()\n",
+                "        except BaseException:\n            with anyio.move_on_after(1, shield=True):\n"
+                "                await oven.cool()\n            raise\n        await oven.cool()\n",
+            )
+        ),
+        "when the baking was stopped after 3.15 s, the oven stayed hot",
+        "`finally`",
     ),
     ("market", market(("range(loaves)", "range(loaves - 1)")), "loaves were to be baked", "for each loaf"),
     (
@@ -805,6 +828,10 @@ CLEAN_UP_EARLY: Final = (
     "        await lamp.on()\n",
     "        for _ in (1,):\n            try:\n                await lamp.on()\n" + CLEANS,
 )
+CLEAN_UP_LATE: Final = (
+    '        await lamp.off()\n        return " ".join(words)\n',
+    f'{OFF}        return " ".join(words)\n',
+)
 ORDER: Final = ("        del papers[name]\n        answer", "        answer")
 AFTER: Final = (
     '        return f"{name} is destroyed."',
@@ -813,7 +840,7 @@ AFTER: Final = (
 ASK: Final = ('if not answer.content["sure"]:', 'if answer.action != "accept" or not answer.content["sure"]:')
 FOUR: Final = {
     "progress": ((PROGRESS,), "a client could use [1]"),
-    "clean-up": ((CLEAN_UP, CLEAN_UP_EARLY), "the lamp is still lit"),
+    "clean-up": ((CLEAN_UP, CLEAN_UP_EARLY, CLEAN_UP_LATE), "the lamp is still lit"),
     "error": ((CODE, IMPORT), "the protocol error 404 came"),
     "question": ((ORDER, AFTER, ASK), ""),
 }

@@ -193,6 +193,12 @@ async def _stop_at_once(room: Room, client: Client) -> None:
     await _stop(room, client, 0.05)
 
 
+async def _stop_at_the_end(room: Room, client: Client) -> None:
+    # The last word is copied, and the lamp is being switched off.
+    words_s = WORD_S * len(room.papers[room.name].split())
+    await _stop(room, client, OPENING_S + words_s + OPENING_S / 2)
+
+
 async def _unknown(room: Room, client: Client) -> None:
     await _call(room, client, "copy", room.name[::-1])
 
@@ -319,6 +325,7 @@ SCENES: Final = (
     Scene("a paper is copied, and nobody wants to hear of progress", _copy_unheard, _copied),
     Scene("the copying is stopped", _stop, _left),
     Scene("the copying is stopped at once", _stop_at_once, _left),
+    Scene("the copying is stopped as the lamp goes out", _stop_at_the_end, _left),
     Scene("a paper is to be copied that is not there", _unknown, _refused),
     Scene("a paper is to be destroyed that is not there", _destroy_unknown, _refused),
     Scene("the user is sure", _destroy, _gone, {"sure": True}),
