@@ -179,13 +179,13 @@ class ServedSession:
             row = method_row(message.method, self.session.version)
             if row is None or row.kind != "notification" or row.direction == "to_client":
                 self.dispatcher.scribe.note(
-                    f"Ignored: {message.method}. No client sends such a notification in "
+                    f"Ignored: {message.method}. This server knows no such notification of a client in "
                     f"{self.session.version}."
                 )
 
     def _why_ignored(self, name: str) -> str:
         if name not in _NAMES:
-            return "MCP has no message of this name."
+            return "This server knows no message of this name."
         if self.session.phase is Phase.NEW:
             return "No session has begun."
         return f"The session is in the phase {self.session.phase}."
