@@ -227,6 +227,12 @@ def lists_modern_only(item: Item) -> bool:
     )
 
 
+def lists_both_eras(item: Item) -> bool:
+    """Whether the error lists a modern version and a legacy one."""
+    listed = versions_of(item)
+    return any(one in MODERN_REVISIONS for one in listed) and any(one in LEGACY_REVISIONS for one in listed)
+
+
 def lists_what_it_refuses(item: Item) -> bool:
     """Whether the modern version that is refused stands among the supported ones."""
     version = version_of(item)

@@ -16,6 +16,7 @@ from mcpsim.audit.circumstances import (
     is_legacy,
     is_modern,
     lacks_meta,
+    lists_both_eras,
     lists_legacy_only,
     lists_modern_only,
     lists_versions,
@@ -79,6 +80,12 @@ OF_ERAS: Final[tuple[Row, ...]] = (
         "The server has no initialize: it speaks {supported} and no legacy revision.",
         "A client that speaks that too declares version and capabilities in the _meta of every request. Any "
         "other client tells its user that this server is too new.",
+    ),
+    Row(
+        ANY,
+        both(asks("initialize"), lists_both_eras),
+        "The server does not speak the proposed version {version}. It lists {supported}.",
+        "Send initialize again with a legacy version of that list: the modern ones have no handshake.",
     ),
     Row(
         {UNSUPPORTED_VERSION},

@@ -127,6 +127,12 @@ CASES: list[tuple[str, list[Json], str, str]] = [
         "has no initialize",
         "in the _meta of every request",
     ),
+    (
+        "both eras",
+        [initialize(), error(-32602, "Unsupported", data={"supported": [MODERN, "2025-03-26"]}, id=0)],
+        "does not speak the proposed version",
+        "with a legacy version of that list",
+    ),
     ("no handshake", [initialize(), error(-32601, id=0)], "no initialize", "in the _meta"),
     (
         "meta wanted",
