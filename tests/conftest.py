@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
@@ -21,6 +25,10 @@ settings.register_profile("mcpsim", deadline=None, derandomize=True, print_blob=
 settings.load_profile("mcpsim")
 
 
+#: How long building or installing may take.
+LIMIT_S: Final = 600
+
+
 @pytest.fixture(scope="session")
 def project() -> Path:
     """The root of the checkout."""
@@ -30,18 +38,22 @@ def project() -> Path:
 @pytest.fixture(scope="session")
 def distributions(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the source distribution, and the wheel that was built from it."""
-    folder = tmp_path_factory.mktemp("distributions")
-    _run("build", "--no-isolation", "--outdir", str(folder), str(project))
-    return folder
+
+    def make(folder: Path) -> None:
+        _run("build", "--no-isolation", "--outdir", str(folder), str(project))
+
+    return _made_once("distributions", tmp_path_factory, make)
 
 
 @pytest.fixture(scope="session")
 def installed_wheel(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for Python's path, into which the wheel is installed. Copy it before you change it."""
-    target = tmp_path_factory.mktemp("installed")
-    (wheel,) = distributions.glob("*.whl")
-    _run("pip", "install", "--no-deps", "--no-index", "--target", str(target), str(wheel))
-    return target
+
+    def make(folder: Path) -> None:
+        (wheel,) = distributions.glob("*.whl")
+        _run("pip", "install", "--no-deps", "--no-index", "--target", str(folder), str(wheel))
+
+    return _made_once("installed", tmp_path_factory, make)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,6 +77,35 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def _made_once(name: str, factory: pytest.TempPathFactory, make: Callable[[Path], None]) -> Path:
+    """A folder that the first process makes which wants it, for all those that share the tests out."""
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    folder, done = root / name, root / f"{name}.done"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        deadline = time.monotonic() + LIMIT_S
+        while not done.exists():
+            assert time.monotonic() < deadline, f"Another process did not make {folder} in {LIMIT_S} s."
+            time.sleep(0.1)
+        assert not done.read_text(encoding="utf-8"), f"Another process could not make {folder}."
+        return folder
+    wrong = "It failed."
+    try:
+        make(folder)
+        wrong = ""
+    finally:
+        # Written at once: who waits sees all of it.
+        text = root / f"{name}.text"
+        text.write_text(wrong, encoding="utf-8")
+        text.rename(done)
+    return folder
+
+
 def _run(*words: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, encoding="utf-8", timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, encoding="utf-8", timeout=LIMIT_S
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -187,52 +187,46 @@ def deep(depth: int) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
 
-def large() -> dict[str, Any]:
-    """Bodies that are large or deep, each in its own way; None is as large as a message may be."""
-
-    def call(**arguments: Any) -> str:
-        return json.dumps(
-            {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "tools/call",
-                "params": {"name": "t", "arguments": arguments},
-            }
-        )
-
-    def tools(count: int) -> str:
-        listed = [
-            {"name": f"tool {n}", "title": "<b>t</b>", "inputSchema": {"type": "object"}}
-            for n in range(count)
-        ]
-        return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": listed, "resultType": "complete"}})
-
-    return {
-        "1 MB without a blank": call(text="x" * 1_000_000),
-        "1 MB of right-to-left": call(text="ש" * 1_000_000),
-        "1 MB of backticks": call(text="`" * 1_000_000),
-        "1 MB of newlines": call(text="\n" * 500_000),
-        "1 MB of control characters": call(text="\x07" * 150_000),
-        "a key of 100 kB": call(**{"k" * 100_000: {"j" * 100_000: 1}}),
-        "a method of 1 MB": json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m" * 1_000_000}),
-        "an id of 1 MB": json.dumps({"jsonrpc": "2.0", "id": "i" * 1_000_000, "method": "ping"}),
-        "5,000 fields": call(**{f"field {n}": n for n in range(5_000)}),
-        "3.9 MB of numbers": call(numbers=[1] * 1_300_000),
-        "10,000 tools": tools(10_000),
-        "depth 60": call(deep=json.loads(deep(50))),
-        "depth 200": call(deep=json.loads(deep(200))),
-        "depth 100,000": deep(100_000),
-        "brackets": "[" * 1_000_000,
-        "a batch of 20,000": json.dumps(
-            [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(20_000)]
-        ),
-        "10 MB": call(text="z" * 10_000_000),
-    }
+def call(**arguments: Any) -> str:
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t", "arguments": arguments}}
+    )
 
 
-@pytest.mark.parametrize("what", large())
+def tools(count: int) -> str:
+    listed = [
+        {"name": f"tool {n}", "title": "<b>t</b>", "inputSchema": {"type": "object"}} for n in range(count)
+    ]
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": listed, "resultType": "complete"}})
+
+
+#: Bodies that are large or deep, each in its own way.
+LARGE: dict[str, Callable[[], str]] = {
+    "1 MB without a blank": lambda: call(text="x" * 1_000_000),
+    "1 MB of right-to-left": lambda: call(text="ש" * 1_000_000),
+    "1 MB of backticks": lambda: call(text="`" * 1_000_000),
+    "1 MB of newlines": lambda: call(text="\n" * 500_000),
+    "1 MB of control characters": lambda: call(text="\x07" * 150_000),
+    "a key of 100 kB": lambda: call(**{"k" * 100_000: {"j" * 100_000: 1}}),
+    "a method of 1 MB": lambda: json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m" * 1_000_000}),
+    "an id of 1 MB": lambda: json.dumps({"jsonrpc": "2.0", "id": "i" * 1_000_000, "method": "ping"}),
+    "5,000 fields": lambda: call(**{f"field {n}": n for n in range(5_000)}),
+    "3.9 MB of numbers": lambda: call(numbers=[1] * 1_300_000),
+    "10,000 tools": lambda: tools(10_000),
+    "depth 60": lambda: call(deep=json.loads(deep(50))),
+    "depth 200": lambda: call(deep=json.loads(deep(200))),
+    "depth 100,000": lambda: deep(100_000),
+    "brackets": lambda: "[" * 1_000_000,
+    "a batch of 20,000": lambda: json.dumps(
+        [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(20_000)]
+    ),
+    "10 MB": lambda: call(text="z" * 10_000_000),
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
 def test_a_large_message_freezes_nothing(play: Play, made: Any, what: str, capsys: Any) -> None:
-    body = large()[what].encode()
+    body = LARGE[what]().encode()
     pen = made.Pen()
     pen.send("client", "server", made.request(0, "ping"))
     for _ in range(2):  # The second is compared with the first.

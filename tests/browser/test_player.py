@@ -635,11 +635,16 @@ def test_contrast_of_the_text(play, made, scheme, lab):
 
 # For every piece of text: its colour against the nearest ground that is not transparent.
 CONTRAST = """() => {
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const parsed = new Map();
     const parse = colour => {
-        const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        return [...canvas.getImageData(0, 0, 1, 1).data];
+        if (!parsed.has(colour)) {
+            canvas.clearRect(0, 0, 1, 1);
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+            parsed.set(colour, [...canvas.getImageData(0, 0, 1, 1).data]);
+        }
+        return parsed.get(colour);
     };
     const light = rgb => rgb.slice(0, 3).map(v => v / 255)
         .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
