@@ -129,8 +129,10 @@ class Caller:
         id = self._next_id
         self._next_id = id + 1
         follows = on_progress is not None or reset_on_progress
-        token = self._token(id, meta) if follows else _token_in(meta)
+        token = self._token(id, meta) if follows else None
         request = Request(id, method, self._params(params, token, meta))
+        if not follows:
+            token = _token_in(meta_of(request.params))
         pending = Pending((id,), token, on_progress)
         if method != "initialize":
             # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements

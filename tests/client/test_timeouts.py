@@ -291,6 +291,19 @@ def test_a_token_that_nobody_listens_for_belongs_to_its_request_all_the_same(
     assert not [note for note in played.notes if "Ignored" in note]
 
 
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_token_among_the_parameters_of_a_legacy_request_is_its_own_too(transport: str) -> None:
+    call: dict[str, Any] = {"name": "a", "_meta": {"progressToken": "copy"}}
+
+    async def story(client: Client) -> None:
+        await client.request("tools/call", call)
+
+    played, far = talk_to(story, working(0.1, 2), "legacy", transport)
+    assert played.error is None
+    assert token_of(heard(far, "tools/call")[0]) == "copy"
+    assert not [note for note in played.notes if "Ignored" in note]
+
+
 def test_a_token_in_raw_bytes_belongs_to_their_request() -> None:
     params = {"name": "a", "_meta": {"progressToken": 7}}
 
