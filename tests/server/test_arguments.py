@@ -197,6 +197,17 @@ def test_missing_extra_and_default_arguments() -> None:
     assert all(where in str(caught.value) for where in ("value.name", "value.points.0.x", "other"))
 
 
+def test_what_two_tools_are_alike_in_is_not_shared() -> None:
+    yes, one, text = (tool_for(int, default).arguments for default in (True, 1, "1"))
+    shown = [each.schema["properties"]["value"]["default"] for each in (yes, one, text)]
+    assert shown == [True, 1, "1"]
+    assert [type(each) for each in shown] == [bool, int, str]
+    assert [type(each.read({})["value"]) for each in (yes, one, text)] == [bool, int, str]
+    one.schema["properties"]["value"]["default"] = 2
+    again = tool_for(int, 1).arguments
+    assert again.schema["properties"] == {"value": {"type": "integer", "default": 1}}
+
+
 # Names that mean something to pydantic, to its models, or to Python.
 @pytest.mark.parametrize(
     "name",
