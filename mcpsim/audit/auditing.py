@@ -9,7 +9,7 @@ from typing import Any, Final, cast, get_args
 from mcpsim.audit.annotating import annotate
 from mcpsim.audit.building import Key, build, key_of
 from mcpsim.audit.completeness import gaps
-from mcpsim.audit.engine import Finding, run
+from mcpsim.audit.engine import Finding, run, sorted_rules
 from mcpsim.audit.model import Call, Trace
 from mcpsim.audit.report import Incomplete, Report, Skipped
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Level
@@ -22,6 +22,8 @@ from mcpsim.recording import Recording
 from mcpsim.recording.collecting import without_collecting
 from mcpsim.recording.exporting import to_numbered_interchange
 from mcpsim.recording.readers import ReadTrace
+
+_EVERY_RULE: Final = sorted_rules(RULES)
 
 
 def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report:
@@ -104,7 +106,7 @@ def _report(
 ) -> Report:
     disturbed, copies = frozenset(disturbed), frozenset(copies)
     trace, bad = build(rows, disturbed=disturbed, copies=copies)
-    findings, broken = run(trace, RULES, era)
+    findings, broken = run(trace, _EVERY_RULE, era)
     guessed = {item.index for one in trace.connections if one.is_guessed for item in one.items}
     if guessed:
         findings = _in_every_revision(rows, disturbed, copies, findings, guessed)
@@ -155,7 +157,7 @@ def _in_every_revision(
             break
         other, _ = build(rows, disturbed=disturbed, copies=copies, assumed=revision)
         levels: dict[tuple[str, str, int], int] = {}
-        for one in run(other, [rule for rule in RULES if rule.id in doubted])[0]:
+        for one in run(other, sorted_rules(rule for rule in RULES if rule.id in doubted))[0]:
             key = one.rule, one.party, one.index
             levels[key] = min(_RANKS.index(one.level), levels.get(key, len(_RANKS)))
         findings = [
