@@ -65,24 +65,43 @@ def test_it_opens_on_the_first_lesson(page: Page, lab: Lab) -> None:
     page.get_by_role("tab", name="00_start_here.ipynb").wait_for()
 
 
-def test_a_lesson_shows_its_pictures_before_anything_was_run(page: Page, lab: Lab) -> None:
+def test_a_lesson(page: Page, lab: Lab, tmp_path: Path) -> None:
+    """It shows its pictures before anything was run, and then it is run."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    lab.set("apputils-extension/themes", theme="JupyterLab Light")
     open_notebook(page, lab, LESSON)
     picture = page.get_by_role("img", name=re.compile(r"\w+ \w+")).filter(has=page.locator("svg")).first
     picture.scroll_into_view_if_needed()
     expect(picture).to_be_visible(timeout=WAIT_MS)
+    step_by_click_and_by_key(page, run_all(page), tmp_path / "light.png")
+    assert [url for url in asked if not url.startswith((lab.url, "data:", "blob:"))] == []
 
 
-@pytest.mark.parametrize(("theme", "name"), [("Light", LESSON), ("Dark", SHORT)])
-def test_stepping_through_by_click_and_by_key(
-    page: Page, lab: Lab, theme: str, name: str, tmp_path: Path
-) -> None:
+def test_a_notebook_in_the_dark(page: Page, lab: Lab, tmp_path: Path) -> None:
+    """It is run and saved, and then opened without a kernel."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    lab.set("apputils-extension/themes", theme=f"JupyterLab {theme}")
+    lab.set("apputils-extension/themes", theme="JupyterLab Dark")
     lab.write(SHORT, PLAY)
-    open_notebook(page, lab, name)
-    shown = Shown(run_all(page))
+    open_notebook(page, lab, SHORT)
+    player = run_all(page)
+    step_by_click_and_by_key(page, player, tmp_path / "dark.png")
+    the_memory_is_readable(player)
+    hold_focus(page, player)
+    page.keyboard.press("Control+s")
+    is_saved_with_its_pictures(lab.folder / SHORT)
+    lab.stop_kernels()
+    page.goto(f"{lab.url}/lab/tree/{SHORT}?reset&token={lab.token}")
+    picture = page.get_by_role("img", name=re.compile("^Sequence diagram")).first
+    picture.scroll_into_view_if_needed()
+    expect(picture).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("model not found")).to_have_count(0)
+    assert [url for url in asked if not url.startswith((lab.url, "data:", "blob:"))] == []
 
+
+def step_by_click_and_by_key(page: Page, player: Locator, picture: Path) -> None:
+    shown = Shown(player)
     shown.press("First")
     shown.at(0)
     by_click = []
@@ -92,7 +111,7 @@ def test_stepping_through_by_click_and_by_key(
     assert len(set(by_click)) == 3
     for message in by_click:
         assert '"jsonrpc": "2.0"' in message
-    page.screenshot(path=tmp_path / f"{theme.lower()}.png")
+    page.screenshot(path=picture)
 
     for step in (2, 1):
         shown.press("Back")
@@ -109,35 +128,9 @@ def test_stepping_through_by_click_and_by_key(
     page.keyboard.press("Home")
     shown.at(0)
 
-    assert [url for url in asked if not url.startswith((lab.url, "data:", "blob:"))] == []
 
-
-def test_a_notebook_that_was_run_and_saved_shows_its_pictures_without_a_kernel(page: Page, lab: Lab) -> None:
-    lab.write(SHORT, PLAY)
-    open_notebook(page, lab, SHORT)
-    hold_focus(page, run_all(page))
-    page.keyboard.press("Control+s")
-    path = lab.folder / SHORT
-    for _ in range(200):
-        saved = path.read_text(encoding="utf-8")
-        if "Sequence diagram" in saved:
-            break
-        time.sleep(0.1)
-    assert "Sequence diagram" in saved
-    assert "widget-view" not in saved
-    lab.stop_kernels()
-    page.goto(f"{lab.url}/lab/tree/{SHORT}?reset&token={lab.token}")
-    picture = page.get_by_role("img", name=re.compile("^Sequence diagram")).first
-    picture.scroll_into_view_if_needed()
-    expect(picture).to_be_visible(timeout=WAIT_MS)
-    expect(page.get_by_text("model not found")).to_have_count(0)
-
-
-def test_the_memory_of_both_sides_is_readable(page: Page, lab: Lab) -> None:
+def the_memory_is_readable(player: Locator) -> None:
     """JupyterLab styles the lists of definitions in an output in its own way: rows must stay rows."""
-    lab.write(SHORT, PLAY)
-    open_notebook(page, lab, SHORT)
-    player = run_all(page)
     player.get_by_role("button", name="Last", exact=True).click()
     player.get_by_role("button", name="Back", exact=True).click()
     player.get_by_role("tab", name=re.compile("^Memory")).click()
@@ -150,3 +143,13 @@ def test_the_memory_of_both_sides_is_readable(page: Page, lab: Lab) -> None:
         assert value is not None
         assert name["y"] + name["height"] <= value["y"] + 1
         assert abs(name["x"] - value["x"]) < 20
+
+
+def is_saved_with_its_pictures(path: Path) -> None:
+    for _ in range(200):
+        saved = path.read_text(encoding="utf-8")
+        if "Sequence diagram" in saved:
+            break
+        time.sleep(0.1)
+    assert "Sequence diagram" in saved
+    assert "widget-view" not in saved
