@@ -695,8 +695,8 @@ LIBRARIES: Final = [
     (
         "whole",
         library(('raise ToolError("Nobody has heard of " + title)', "raise KeyError(title)")),
-        "The fault is on the server's side",
-        "names the title",
+        "where_is raised KeyError",
+        "a text that helps",
     ),
     (
         "whole",
@@ -712,8 +712,14 @@ LIBRARIES: Final = [
     ),
     (
         "whole",
+        library(("FORM)", "[1])")),
+        "reserve raised ElicitationSchemaError",
+        "what is wrong with the form",
+    ),
+    (
+        "whole",
         library(("await context.report_progress(count)", "await context.report_progress(1 + count // 9)")),
-        "a client could use [1]",
+        "scan raised ValueError: progress must grow",
         "MUST increase",
     ),
     (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from random import Random
 from typing import Any, Final
@@ -21,6 +21,7 @@ from mcpsim.server import Server
 SERVER: Final = "server"
 _RAISED: Final = " raised "
 _STANDS: Final = "progress must grow"
+_NO_FORM: Final = "ElicitationSchemaError"
 
 HELPS: Final = Rule(
     "What goes wrong in a tool belongs into the result, with `isError`, so that the model sees it and can "
@@ -29,6 +30,10 @@ HELPS: Final = Rule(
 )
 REPORTS: Final = Rule(
     "The `progress` value MUST increase with each notification.", "basic/patterns/progress#progress-flow"
+)
+FIELDS: Final = Rule(
+    "A form is flat: its fields are texts, numbers, booleans and choices.",
+    "client/elicitation#requested-schema",
 )
 ANSWERS: Final = Rule(
     "Servers MUST handle that the user declines or dismisses a question, or that the client fails to put it.",
@@ -52,6 +57,11 @@ _COUNTS: Final[Advice] = (
     REPORTS,
     "Each report says how many are done by now: `await context.report_progress(done, total)`.",
 )
+#: What to say of errors that come of something that is known, by what stands in them.
+_KNOWN: Final[Mapping[str, Advice]] = {
+    _STANDS: _COUNTS,
+    _NO_FORM: (FIELDS, "The error says what is wrong with the form."),
+}
 
 
 def made(answer: Any, learner: Learner, *arguments: Any) -> Server:
@@ -81,7 +91,8 @@ def require_no_fault(where: str, recording: Recording, advice: Advice = LOOK_FIR
     for event in recording.events:
         text = str((event.detail or {}).get("text", ""))
         if event.kind == NOTE and event.party == SERVER and _RAISED in text:
-            rule, look = _COUNTS if _STANDS in text else advice
+            known = (said for sign, said in _KNOWN.items() if sign in text)
+            rule, look = next(known, advice)
             raise NotYet(f"{where} {cut(text)}", rule, look, recording)
 
 

@@ -19,6 +19,7 @@ from mcpsim.course.exercises.set_16_capstone.building import (
     listed,
     made,
     require_counted,
+    require_no_fault,
     text_of_result,
     words,
 )
@@ -260,7 +261,7 @@ def _wrong_form(schema: Any) -> str:
     for weeks in range(1, MOST_WEEKS + 1):
         faults = faults_of_content(schema, {"weeks": weeks})
         if faults:
-            return f"does not take {weeks} for `weeks`: {faults[0]}"
+            return f"does not take {weeks} for `weeks`: {faults[0].removesuffix('.')}"
     for weeks in (0, MOST_WEEKS + 1):
         if not faults_of_content(schema, {"weeks": weeks}):
             return f"takes {weeks} for `weeks`"
@@ -314,6 +315,8 @@ def _play(
         title="A visit",
     )
     if found:
+        # What a handler raised explains all else.
+        require_no_fault(where, run.recording)
         raise NotYet(found[0].seen, found[0].rule, found[0].look, run.recording)
 
 
