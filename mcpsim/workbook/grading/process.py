@@ -10,6 +10,7 @@ import ast
 import asyncio
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import re
@@ -40,6 +41,8 @@ def main() -> None:
     limit_resources(job["memory_mb"], job["cpu_s"])
     # Its address is looked up once; later the fence refuses that. The watchdog of the checks needs it.
     assert ctypes.pythonapi.PyThreadState_SetAsyncExc
+    # What was imported stays until the end: there is nothing in it for the collector.
+    gc.freeze()
     _grade(job, say)
     sys.stdout.flush()
     # Not by the usual way: what the learner's code left behind, such as threads, shall not run now.
