@@ -37,7 +37,7 @@ NOTHING_IN_COMMON: Final = Rule(
 )
 NOTHING_LISTED: Final = Rule(
     "The server returns a `DiscoverResult`: it is modern. Select a version of `supportedVersions` that both "
-    "speak. Where there is none, `initialize` is of no use either.",
+    "speak. Here there is none, and no legacy version is listed, so `initialize` is of no use either.",
     ON_STDIO,
 )
 RECOGNISED: Final = Rule(
