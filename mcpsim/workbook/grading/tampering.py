@@ -66,7 +66,7 @@ def _of_class(name: str, cls: type) -> Iterator[tuple[str, Mark]]:
 
 def _mark(value: Any) -> Mark:
     """The objects that have to be the same for this one to be the same."""
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     if kind in _WHOLE:
         return (value,)
     if kind is FunctionType:

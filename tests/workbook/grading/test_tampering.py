@@ -1,0 +1,51 @@
+"""What the grader watches is looked at closely enough."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mcpsim.course.exercises import SETS, Exercise, Verdict
+from mcpsim.course.stories import STORIES
+from mcpsim.workbook.grading.tampering import Marks
+
+
+def other(*arguments: Any, more: Any = None) -> Any:
+    """What stands there instead."""
+
+
+Tamper = Callable[[pytest.MonkeyPatch], None]
+TAMPERINGS: dict[str, tuple[Tamper, str]] = {
+    "a function": (lambda patch: patch.setattr(json, "dumps", other), "json.dumps"),
+    "its code": (lambda patch: patch.setattr(json.dumps, "__code__", other.__code__), "json.dumps"),
+    "its defaults": (lambda patch: patch.setattr(json.loads, "__kwdefaults__", {"cls": other}), "json.loads"),
+    "a method": (lambda patch: patch.setattr(Exercise, "check", other), "Exercise.check"),
+    "the code of a method": (
+        lambda patch: patch.setattr(Exercise.check, "__code__", other.__code__),
+        "Exercise.check",
+    ),
+    "the code of a property": (
+        lambda patch: patch.setattr(Verdict.passed.fget, "__code__", other.__code__),
+        "Verdict.passed",
+    ),
+    "a builtin": (lambda patch: patch.setattr("builtins.sorted", other), "builtins"),
+    "a new builtin": (lambda patch: patch.setattr("builtins.forged", other, raising=False), "builtins"),
+    "a table": (lambda patch: patch.setitem(STORIES, "first-call", None), "STORIES"),
+    "a tuple": (lambda patch: patch.setattr("mcpsim.course.exercises.SETS", SETS[1:]), "SETS"),
+    "a text": (lambda patch: patch.setattr("mcpsim.course.exercises.__doc__", "forged"), "__doc__"),
+    "a module": (lambda patch: patch.setitem(sys.modules, "random", json), "random"),
+}
+
+
+@pytest.mark.parametrize(("tamper", "what"), TAMPERINGS.values(), ids=TAMPERINGS)
+def test_what_was_changed_is_named(tamper: Tamper, what: str) -> None:
+    marks = Marks()
+    with pytest.MonkeyPatch.context() as patch:
+        tamper(patch)
+        found = marks.change()
+    assert what in found
+    assert marks.change() == ""
