@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -372,9 +374,31 @@ def serve(*words: str, cwd: Path, message: object) -> dict[str, Any]:
     return json.loads(line)
 
 
+@pytest.fixture
+def stdin() -> Iterator[Callable[[bytes], None]]:
+    """Put something into this process's stdin, which ends after it."""
+    kept = os.dup(0)
+
+    def put(text: bytes) -> None:
+        reading, writing = os.pipe()
+        os.dup2(reading, 0)
+        os.close(reading)
+        os.write(writing, text)
+        os.close(writing)
+
+    yield put
+    os.dup2(kept, 0)
+    os.close(kept)
+
+
+# In this process: the tests below serve in processes of their own.
 @pytest.mark.parametrize("name", SERVERS)
-def test_serve_offers_each_built_in_server(name: str, tmp_path: Path) -> None:
-    answer = serve(name, "--stdio", "--era", "both", cwd=tmp_path, message=DISCOVER)
+def test_serve_offers_each_built_in_server(
+    name: str, stdin: Callable[[bytes], None], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    stdin(json.dumps(DISCOVER).encode() + b"\n")
+    assert main(["serve", name, "--stdio", "--era", "both"]) == 0
+    answer = json.loads(capfdbinary.readouterr().out)
     assert answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == name
 
 
