@@ -78,7 +78,7 @@ def serving(
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(2)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -169,6 +169,8 @@ def hold_focus(page: Page, target: Locator) -> None:
     pytest.fail("The focus does not stay in the widget.")
 
 
+#: What the user of a `Desk` set for “Clear Outputs of All Cells”: JupyterLab has no keys for it.
+CLEAR_KEYS: Final = "Control+Alt+O"
 #: What JupyterLab's own keys would change: cells, what is in them and when they ran, a mode, a dialog.
 STATE: Final = """() => ({
   cells: [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(
@@ -203,13 +205,20 @@ class Desk:
         if "/static/" not in stack:
             self.wrong.append(f"{error}\n{stack}")
 
-    def run(self, name: str) -> Locator:
-        """Run a cell as a user does, and return what it shows."""
+    def run(self, name: str, *, alone: bool = False) -> Locator:
+        """Run a cell as a user does, and return what it shows.
+
+        Args:
+            alone: take away before what the cells showed. What is in a page costs time at every look at it.
+        """
         cell = self.page.locator(".jp-Notebook .jp-Cell").nth(self.names.index(name))
         prompt = cell.locator(".jp-InputPrompt")
         before = prompt.text_content()
         # Not at the prompt: a click there leaves the focus where it is.
         cell.locator(".cm-content").click()
+        if alone:
+            self.page.keyboard.press(CLEAR_KEYS)
+            expect(self.page.locator(".jp-OutputArea-output")).to_have_count(0)
         self.page.keyboard.press("Control+Enter")
         self.page.wait_for_function(
             "([prompt, before]) => prompt.textContent !== before && /\\[\\d+\\]/.test(prompt.textContent)",
@@ -282,6 +291,9 @@ def at_desk(browser: Browser, lab: Lab, file: str, first: str, cells: Mapping[st
         cells: the source of each of the others, by name.
     """
     lab.set("apputils-extension/themes", theme="JupyterLab Light")
+    clear = {"command": "notebook:clear-all-cell-outputs", "selector": ".jp-Notebook", "args": {}}
+    keys = CLEAR_KEYS.replace("Control", "Ctrl").replace("+", " ")
+    lab.set("shortcuts-extension/shortcuts", shortcuts=[clear | {"keys": [keys]}])
     lab.write(file, first, *cells.values())
     context = browser.new_context(
         viewport={"width": 1400, "height": 1000},

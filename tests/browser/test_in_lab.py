@@ -109,7 +109,7 @@ def show(desk: Desk) -> Iterator[Any]:
     states: list[object] = []
 
     def run(name: str) -> Locator:
-        shown = desk.run(name)
+        shown = desk.run(name, alone=True)
         shown.get_by_role("region").first.wait_for()
         states.append(desk.state())
         return shown

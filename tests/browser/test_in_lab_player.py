@@ -86,7 +86,7 @@ def show(desk: Desk) -> Iterator[Any]:
     states: list[object] = []
 
     def run(name: str) -> Locator:
-        shown = desk.run(name)
+        shown = desk.run(name, alone=True)
         shown.locator(".mcpsim-player").wait_for()
         states.append(desk.state())
         return shown
