@@ -208,6 +208,27 @@ def test_who_heats_before_try_is_found_out_by_the_first_stop() -> None:
     assert "Stop work after 0.05 s (modern, stdio): something is left in the end" in card.of("stop").seen
 
 
+def test_who_cools_without_a_shield_at_the_end_is_found_out_by_the_last_stop() -> None:
+    is_hot: list[bool] = []
+
+    def cooling(server: Server) -> None:
+        @server.tool()
+        async def work() -> str:
+            is_hot.append(True)
+            try:
+                await anyio.sleep(1)
+            except BaseException:
+                is_hot.clear()
+                raise
+            await anyio.sleep(0.1)
+            is_hot.clear()
+            return "done"
+
+    card = judge(bad(cooling), at_rest=lambda: not is_hot)
+    assert card.of("stop").outcome is Outcome.NOT_YET
+    assert "something is left in the end" in card.of("stop").seen
+
+
 def test_a_server_that_differs_from_run_to_run() -> None:
     made: list[Server] = []
 

@@ -718,6 +718,20 @@ LIBRARIES: Final = [
     ),
     (
         "whole",
+        library(
+            (
+                "        finally:\n            async with anyio.create_task_group() as tasks:\n"
+                "                tasks.cancel_scope.shield = True\n"
+                "                tasks.start_soon(lamp.off)\n",
+                "        except BaseException:\n            with anyio.CancelScope(shield=True):\n"
+                "                await lamp.off()\n            raise\n        await lamp.off()\n",
+            )
+        ),
+        "(modern, stdio): something is left in the end",
+        "`finally`",
+    ),
+    (
+        "whole",
         library(("await context.report_progress(count)", "await context.report_progress(1 + count // 9)")),
         "scan raised ValueError: progress must grow",
         "MUST increase",

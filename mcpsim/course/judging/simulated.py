@@ -36,9 +36,11 @@ JITTER_MS: Final = 15.0
 LONG_S: Final = 0.5
 #: So long a handler may clean up.
 GRACE_S: Final = 1.0
-#: Where in its work a tool is stopped; and once as soon as the call has arrived, in seconds.
+#: Where in its work a tool is stopped; and once as soon as the call has arrived, and once so shortly before
+#: the answer came that it may be tidying up already, in seconds.
 STOPS: Final = (0.3, 0.7)
 AT_ONCE_S: Final = 0.05
+AT_LAST_S: Final = 0.09
 STEP_LIMIT_S: Final = 5.0
 EVENT_LIMIT: Final = 20_000
 _US: Final = 1_000_000
@@ -211,14 +213,14 @@ class Simulator:
             return "No tool takes half a second, so none can be stopped."
         runs = 0
         for name, called in long.items():
-            times = (AT_ONCE_S, *(round(part * called.seconds, 3) for part in STOPS))
-            for after_s in times:
+            within = (part * called.seconds for part in STOPS)
+            for after_s in (AT_ONCE_S, *within, called.seconds - AT_LAST_S):
                 for world in self._worlds(SEEDS[:1]):
-                    self._stop_at(name, after_s, world)
+                    self._stop_at(name, round(after_s, 3), world)
                     runs += 1
         return (
-            f"{', '.join(long)}: stopped at once, early and late in {_count(runs, 'run')}. The work ended "
-            f"within {GRACE_S:g} s{self._at_rest_too()}."
+            f"{', '.join(long)}: stopped at once, early, late and at the end in {_count(runs, 'run')}. The "
+            f"work ended within {GRACE_S:g} s{self._at_rest_too()}."
         )
 
     def _stop_at(self, name: str, after_s: float, world: World) -> None:
