@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
-
-import pytest
 
 from mcpsim.audit import RULES, audit
 from mcpsim.eras.pages import REFERENCE_REVISION
 from tests.audit.try_cases import CASES, cases_of, rows_of, wrong
+from tests.support.cases import case
 
 IDS = [rule.id for rule in RULES]
 TRACES = sorted(CASES.glob("*.jsonl"))
@@ -22,22 +20,24 @@ def test_rules_have_ids_of_their_own() -> None:
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id) for id in IDS)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=IDS)
-def test_rule_says_what_it_is(rule) -> None:
-    assert rule.sentence.endswith(".")
-    assert rule.pages
-    assert rule.pages.keys() <= REFERENCE_REVISION.keys()
-    assert rule.revisions
+def test_each_rule_says_what_it_is() -> None:
+    for rule in RULES:
+        with case(rule.id):
+            assert rule.sentence.endswith(".")
+            assert rule.pages
+            assert rule.pages.keys() <= REFERENCE_REVISION.keys()
+            assert rule.revisions
 
 
-@pytest.mark.parametrize("what", ["breaks", "keeps"])
-@pytest.mark.parametrize("rule", IDS)
-def test_rule_has_cases(rule: str, what: str) -> None:
-    assert cases_of(rule, what)
+def test_each_rule_has_cases() -> None:
+    assert [(rule, what) for rule in IDS for what in ("breaks", "keeps") if not cases_of(rule, what)] == []
 
 
-@pytest.mark.parametrize("path", TRACES, ids=[path.stem for path in TRACES])
-def test_case(path: Path) -> None:
-    rule = path.name.partition(".")[0]
-    assert rule in IDS
-    assert wrong(rule, path, audit(rows_of(path))) == ""
+def test_cases() -> None:
+    found: dict[str, str] = {}
+    for path in TRACES:
+        with case(path.stem):
+            rule = path.name.partition(".")[0]
+            assert rule in IDS
+            found[path.stem] = wrong(rule, path, audit(rows_of(path)))
+    assert {name: why for name, why in found.items() if why} == {}

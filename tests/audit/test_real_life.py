@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcpsim.audit import audit
 from tests.audit.try_cases import rows_of
+from tests.support.cases import case
 
 FOLDER = Path(__file__).parent / "real_life"
 VERDICTS = [
@@ -40,8 +39,13 @@ def test_each_verdict_fits_its_findings() -> None:
     assert all((one["verdict"] == "legal") == (not one["findings"]) for one in VERDICTS)
 
 
-@pytest.mark.parametrize("one", VERDICTS, ids=[one["case"] for one in VERDICTS])
-def test_verdict(one: dict[str, Any]) -> None:
+def test_verdicts() -> None:
+    for one in VERDICTS:
+        with case(one["case"]):
+            check_verdict(one)
+
+
+def check_verdict(one: dict[str, Any]) -> None:
     report = audit(rows_of(FOLDER / f"{one['case']}.jsonl"))
     assert report.skipped == ()
     wanted = [

@@ -20,6 +20,7 @@ from mcpsim.course.misbehaving import TOPICS, Misbehaviour
 from mcpsim.course.misbehaving.base import party_of
 from mcpsim.messages import Request
 from tests.audit.try_cases import COMPANIONS
+from tests.support.cases import case
 
 #: Why no peer of a simulation breaks a rule, although the traces of other programs can show that.
 WITHOUT_PEER: Final = {
@@ -74,14 +75,15 @@ def check_twin(one: Misbehaviour) -> None:
     assert not [found for found in report.findings if found.level == MUST or found.rule == one.rule], report
 
 
-@each(MISBEHAVING.values())
-def test_its_name_and_sentence(one: Misbehaviour) -> None:
-    assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one.name)
-    assert one.name.startswith(f"{one.party}-")
-    assert len(one.name) <= 45
-    assert one.sentence.startswith(f"The {one.party}")
-    assert one.sentence.endswith(".")
-    assert ". " not in one.sentence
+def test_names_and_sentences() -> None:
+    for one in MISBEHAVING.values():
+        with case(one.name):
+            assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one.name)
+            assert one.name.startswith(f"{one.party}-")
+            assert len(one.name) <= 45
+            assert one.sentence.startswith(f"The {one.party}")
+            assert one.sentence.endswith(".")
+            assert ". " not in one.sentence
 
 
 def test_every_rule_has_a_peer_or_a_reason_and_not_both() -> None:
