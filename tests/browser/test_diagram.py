@@ -353,54 +353,6 @@ def test_hostile_text_is_found_as_text(play, made):
 
 # ------------------------------------------------------------------------------------------- many of them
 
-STEP = """keys => {
-    const root = document.querySelector('.mcpsim-player');
-    const times = [];
-    for (const key of keys) {
-        const began = performance.now();
-        root.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
-        document.querySelector('.mcpsim-diagram').getBoundingClientRect();
-        times.push(performance.now() - began);
-    }
-    return times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
-}"""
-
-
-def test_ten_thousand_messages_open_and_scrub_without_a_wait(play, made, capsys):
-    page = play(made.long(10_000), cursor=1)
-    opened = page.evaluate(
-        "performance.getEntriesByType('navigation')[0].loadEventEnd - performance.timeOrigin * 0"
-    )
-    step = page.evaluate(STEP, ["ArrowRight"] * 40)
-    slider = page.get_by_label("Step", exact=True)
-    scrub = slider.evaluate(
-        """slider => {
-            const began = performance.now();
-            for (let i = 0; i < 40; i++) {
-                slider.value = 200 + i * 240;
-                slider.dispatchEvent(new Event('input'));
-                document.querySelector('.mcpsim-diagram').getBoundingClientRect();
-            }
-            return (performance.now() - began) / 40;
-        }"""
-    )
-    page.keyboard.press("/")
-    began = page.evaluate("performance.now()")
-    page.get_by_role("searchbox").fill("counted to 4999")
-    expect(page.locator(".mcpsim-find-count").first).to_have_text("1 match")
-    found = page.evaluate("performance.now()") - began
-    page.keyboard.press("Enter")
-    at(page, 10_000)
-    with capsys.disabled():
-        print(
-            f"\n10,000 messages: loaded after {opened:.0f} ms, a step {step:.1f} ms, "
-            f"a scrub {scrub:.1f} ms, a search {found:.0f} ms"
-        )
-    # Far from what it takes, and far below what anybody would call a wait.
-    assert step < 100
-    assert scrub < 100
-    assert messages(page).count() < 60
-
 
 def test_the_table_of_a_long_run_tells_what_goes_on_near_the_step_at_hand(play, made):
     page = play(made.long(2_000), cursor=1_500)
