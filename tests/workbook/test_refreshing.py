@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -17,7 +16,10 @@ from mcpsim.workbook import NotebookProblem, WorkbookError, find_notebooks, find
 
 
 def nbval(path: Path) -> Counter[str]:
-    """Run nbval over one notebook as the project's tests do, and count what became of its cells."""
+    """Run nbval over one notebook as the project's tests do, and count what became of its cells.
+
+    In this process: another pytest spends most of its time on starting.
+    """
     report = path.with_suffix(".xml")
     (path.parent / "empty.ini").touch()
     options = [
@@ -29,9 +31,9 @@ def nbval(path: Path) -> Counter[str]:
         "-p",
         "no:cacheprovider",
     ]
-    subprocess.run(
-        [sys.executable, "-m", "pytest", *options, path.name], cwd=path.parent, capture_output=True
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path.parent)
+        pytest.main([*options, path.name])
     cases = ElementTree.parse(report).iter("testcase")
     return Counter(next((child.tag for child in case), "passed") for case in cases)
 
