@@ -132,7 +132,7 @@ class Caller:
         token = self._token(id, meta) if follows else None
         request = Request(id, method, self._params(params, token, meta))
         if not follows:
-            token = _token_in(meta_of(request.params))
+            token = self._unheard(request)
         pending = Pending((id,), token, on_progress)
         if method != "initialize":
             # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements
@@ -219,6 +219,14 @@ class Caller:
             return chosen
         return f"progress-{id}" if self._inbox.follows(id) else id
 
+    def _unheard(self, request: Request) -> str | int | None:
+        """The progress token in a request whose progress nobody wants to hear of.
+
+        None also where another request in flight has it: that one may be listened to.
+        """
+        token = _token_in(meta_of(request.params))
+        return None if token is None or self._inbox.follows(token) else token
+
     def _outcome(self, request: Request, pending: Pending, patience: Patience) -> dict[str, Any]:
         answer = pending.answer
         if answer is None:
@@ -302,7 +310,7 @@ class Caller:
             await wire.post(raw, Headers())
             return Reply(None, Headers(), ())
         known = message if isinstance(message, Request | Notification) else None
-        token = _token_in(meta_of(message.params)) if isinstance(message, Request) else None
+        token = self._unheard(message) if isinstance(message, Request) else None
         pending = Pending(_ids(raw, message), token, arrived=[])
         self._inbox.expect(pending)
         try:

@@ -304,6 +304,31 @@ def test_a_token_among_the_parameters_of_a_legacy_request_is_its_own_too(transpo
     assert not [note for note in played.notes if "Ignored" in note]
 
 
+@both_ways
+def test_who_listens_goes_on_to_hear_where_another_request_has_the_same_token(
+    era: str, transport: str
+) -> None:
+    seen: list[Any] = []
+    call: dict[str, Any] = {"name": "a"}
+
+    async def story(client: Client) -> None:
+        async with anyio.create_task_group() as tasks:
+
+            async def listens() -> None:
+                meta = {"progressToken": "x"}
+                await client.request("tools/call", call, meta=meta, on_progress=lambda *w: seen.append(w[0]))
+
+            tasks.start_soon(listens)
+            await anyio.sleep(0.05)
+            await client.send_raw(
+                {"jsonrpc": "2.0", "id": 90, "method": "ping", "params": {"_meta": {"progressToken": "x"}}}
+            )
+
+    played, _ = talk_to(story, working(0.1, 2), era, transport)
+    assert played.error is None
+    assert seen == [1, 2]
+
+
 def test_a_token_in_raw_bytes_belongs_to_their_request() -> None:
     params = {"name": "a", "_meta": {"progressToken": 7}}
 
