@@ -884,6 +884,36 @@ class LeavesTheNameOpen(LeavesOpen):
         return value
 
 
+class LeavesTheRequestOpen(LeavesOpen):
+    """Signs all but the digest of the request."""
+
+    def digest(self, params: Any) -> str:
+        return hashlib.sha256(state_of(to_nobody("", params)).encode()).hexdigest()
+
+    def seal(self, value: Any, principal: str, params: Any, expires_ms: int) -> str:
+        text = state_of(value, principal, expires_ms)
+        return f"{text}.{self.digest(params)}.{self.sign(text)}"
+
+    def open(self, state: str, principal: str, params: Any, now_ms: int) -> Any:
+        text, digest, signature = state.split(".")
+        if signature != self.sign(text) or digest != self.digest(params):
+            raise ValueError("changed, or another request")
+        value, name, expires_ms = json.loads(bytes.fromhex(text))
+        if name != principal or now_ms >= expires_ms:
+            raise ValueError("not for this")
+        return value
+
+
+class HidesTheTime(LeavesOpen):
+    """Writes the time so that nobody finds it, and does not sign it."""
+
+    def write(self, expires_ms: int) -> str:
+        return str(expires_ms ^ 0xFFFFFF)
+
+    def read(self, text: str) -> int:
+        return int(text) ^ 0xFFFFFF
+
+
 class Remembers:
     """Keeps the values, and gives out names: the server would have to share them with its replicas."""
 
@@ -935,6 +965,8 @@ KEEPERS: Final = [
     ("keeper", LeavesOpenInBase64, "It is changed to be good until", "Sign all that is in the state"),
     ("keeper", LeavesOpenInHexadecimals, "It is changed to be good until", "Sign all that is in the state"),
     ("keeper", LeavesTheNameOpen, "It is changed to be user-", "Sign all that is in the state"),
+    ("keeper", LeavesTheRequestOpen, "presented with the request of the other", "Sign all"),
+    ("keeper", HidesTheTime, "presented while only the other is good", "Sign all"),
     ("keeper", InHexadecimals),
     ("keeper", InOnePiece),
     ("keeper", ReturnsNone, "`open` gave None", "raise ValueError"),

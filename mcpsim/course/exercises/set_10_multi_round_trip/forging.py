@@ -1,4 +1,4 @@
-"""What somebody does to a request state who can read it: write another time or another name into it."""
+"""What somebody does to a request state: write another time or name into it, or a part of another state."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Final
 
 #: What stands between the parts of a state.
 _SIGNS: Final = re.compile(r"([^A-Za-z0-9+/=_-]+)")
+#: So many parts are exchanged at most.
+MOST_PARTS: Final = 6
 
 
 def forged(state: str, old: str, new: str) -> Iterator[str]:
@@ -27,6 +29,21 @@ def forged(state: str, old: str, new: str) -> Iterator[str]:
     for place, part in enumerate(parts):
         for changed in _in_part(part, old.encode(), new.encode()):
             yield "".join([*parts[:place], changed, *parts[place + 1 :]])
+
+
+def mixed(state: str, other: str) -> Iterator[str]:
+    """The state with one part of another one in its place, for each of the parts that differ.
+
+    Of many parts only the first ones are exchanged.
+    """
+    parts, theirs = _SIGNS.split(state), _SIGNS.split(other)
+    if len(parts) != len(theirs):
+        return
+    differ = [place for place, part in enumerate(parts) if part != theirs[place]]
+    for place in differ[:MOST_PARTS]:
+        made = "".join([*parts[:place], theirs[place], *parts[place + 1 :]])
+        if made not in (state, other):
+            yield made
 
 
 def _in_part(part: str, old: bytes, new: bytes) -> Iterator[str]:

@@ -13,7 +13,7 @@ from mcpsim.course.exercises.exercise import Passed, Task
 from mcpsim.course.exercises.learner import Learner, is_placeholder
 from mcpsim.course.exercises.plain import as_text
 from mcpsim.course.exercises.set_04_stateless.worlds import SEEDS
-from mcpsim.course.exercises.set_10_multi_round_trip.forging import forged
+from mcpsim.course.exercises.set_10_multi_round_trip.forging import forged, mixed
 from mcpsim.course.exercises.set_10_multi_round_trip.rules import BOUND, VERIFIED
 from mcpsim.course.exercises.set_10_multi_round_trip.scripted import (
     CALL,
@@ -257,6 +257,7 @@ def _attacks(rng: Random, sealed: Sealed, state: str, keeper: _Keeper) -> Iterat
         state=keeper.with_key(keeper.key + b"2").seal(sealed),
     )
     yield from _forgeries(sealed, state, attack, hmac_look)
+    yield from _mixtures(sealed, state, keeper, attack, hmac_look)
     for text in GARBAGE:
         yield attack(
             f"replaced by {show(text, 40)}",
@@ -279,6 +280,31 @@ def _forgeries(sealed: Sealed, state: str, attack: Any, look: str) -> Iterator[A
     someone = f"{sealed.principal[:-1]}{(int(sealed.principal[-1]) + 1) % 10}"
     for text in forged(state, sealed.principal, someone):
         yield attack(f"changed to be {someone}'s", VERIFIED, look, state=text, principal=someone)
+
+
+def _mixtures(sealed: Sealed, state: str, keeper: _Keeper, attack: Any, look: str) -> Iterator[Attack]:
+    """Of two good states of one caller: this one, and in it a part of one for another request or time."""
+    other = {**sealed.params["arguments"], "seats": sealed.params["arguments"]["seats"] + 1}
+    params = {**sealed.params, "arguments": other}
+    # Another value, too: what is signed has to differ.
+    their = replace(sealed, value=["another", sealed.value])
+    for text in mixed(state, keeper.seal(replace(their, params=params))):
+        yield attack(
+            "put together from two good ones, and presented with the request of the other",
+            VERIFIED,
+            look,
+            state=text,
+            params=params,
+        )
+    later_ms = sealed.expires_ms + KEPT_MS
+    for text in mixed(state, keeper.seal(replace(their, expires_ms=later_ms))):
+        yield attack(
+            "put together from two good ones, and presented while only the other is good",
+            VERIFIED,
+            look,
+            state=text,
+            now_ms=sealed.expires_ms + 1,
+        )
 
 
 def _misuses(rng: Random, sealed: Sealed, attack: Any) -> Iterator[Attack]:
