@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +43,11 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.fixture
-def processes() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The SDK's server on HTTP: what it remembers, it remembers by the names of the cells."""
+    with serving([*CELLS[-1].command, "--http"]) as address:
+        yield address
 
 
 async def play(server: StdioServerParameters | str, cell: Cell) -> dict[str, Any]:
@@ -73,16 +73,16 @@ async def play(server: StdioServerParameters | str, cell: Cell) -> dict[str, Any
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
 @pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
-def test_nothing_that_must_hold_is_broken(cell: Cell, tmp_path: Path, processes: ExitStack) -> None:
+def test_nothing_that_must_hold_is_broken(cell: Cell, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     trace = tmp_path / "trace.jsonl"
-    server: StdioServerParameters | str
+    tap = [str(TAP), cell.transport, str(trace)]
     if cell.transport == "stdio":
-        words = [str(TAP), "stdio", str(trace), *cell.command]
-        server = StdioServerParameters(command=sys.executable, args=words)
+        server = StdioServerParameters(command=sys.executable, args=[*tap, *cell.command])
+        seen = anyio.run(play, server, cell)
     else:
-        address = processes.enter_context(serving([*cell.command, "--http"]))
-        server = processes.enter_context(serving([sys.executable, str(TAP), "http", str(trace), address]))
-    assert anyio.run(play, server, cell) == expected(cell)
+        with serving([sys.executable, *tap, request.getfixturevalue("address")]) as tapped:
+            seen = anyio.run(play, tapped, cell)
+    assert seen == expected(cell)
     rows = rows_of(trace)
     assert len(rows) > 30
     assert_unbroken(audit(rows))
