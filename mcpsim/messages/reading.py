@@ -44,7 +44,8 @@ def read_json(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     # Only a text with more opening brackets than levels can be too deep.
     brackets = data.count(b"[") + data.count(b"{")
     too_deep = brackets > limits.max_depth and _too_deep(data, limits.max_depth)
-    if not too_deep and (size <= limits.max_digits or _has_short_numbers(data, limits.max_digits)):
+    has_short = size <= limits.max_digits or _has_short_numbers(data, limits.max_digits)
+    if not too_deep and has_short:
         # What its value is written as again, byte for byte, has no key twice, and nothing else that we
         # refuse: what is written never has. Most peers write so, and no other reading is as fast.
         try:
@@ -60,7 +61,7 @@ def read_json(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     if too_deep:
         raise _explain(text, limits)
     # Only a text with more bytes than max_digits can hold a number that is too long.
-    decode = _decoder(limits.max_digits if len(data) > limits.max_digits else None)
+    decode = _decoder(limits.max_digits if size > limits.max_digits else None, has_short)
     try:
         value = decode(text)
     except (ValueError, RecursionError):
@@ -111,8 +112,14 @@ class _NotAccepted(ValueError):
 
 
 @lru_cache(maxsize=16)
-def _decoder(max_digits: int | None) -> Callable[[str], Any]:
-    """Make a decoder that stops at what we refuse; None leaves out the check on integers."""
+def _decoder(max_digits: int | None, has_short: bool) -> Callable[[str], Any]:
+    """Make a decoder that stops at what we refuse.
+
+    Args:
+        max_digits: of any number; None where the text has no more bytes.
+        has_short: whether it is known that no integer has more digits. A fraction may: it has its digits in
+            two places.
+    """
 
     def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
@@ -140,7 +147,7 @@ def _decoder(max_digits: int | None) -> Callable[[str], Any]:
         object_pairs_hook=read_object,
         parse_float=read_float,
         # Any function here is slower than the decoder's own way, so only where it is needed.
-        parse_int=None if max_digits is None else read_integer,
+        parse_int=None if has_short else read_integer,
         parse_constant=refuse,
     ).decode
 
