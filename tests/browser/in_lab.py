@@ -213,12 +213,12 @@ class Desk:
         """
         cell = self.page.locator(".jp-Notebook .jp-Cell").nth(self.names.index(name))
         prompt = cell.locator(".jp-InputPrompt")
-        before = prompt.text_content()
         # Not at the prompt: a click there leaves the focus where it is.
         cell.locator(".cm-content").click()
         if alone:
             self.page.keyboard.press(CLEAR_KEYS)
             expect(self.page.locator(".jp-OutputArea-output")).to_have_count(0)
+        before = prompt.text_content()
         self.page.keyboard.press("Control+Enter")
         self.page.wait_for_function(
             "([prompt, before]) => prompt.textContent !== before && /\\[\\d+\\]/.test(prompt.textContent)",

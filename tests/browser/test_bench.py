@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mcpsim import Bench, Knob
 from mcpsim.course import bench
 from mcpsim.recording.run import Run
-from tests.browser import in_lab, in_page
+from tests.browser import in_page
 
 # A notebook has headings above its outputs.
 HEADINGS = "<h1>A lesson</h1><h2>A section</h2><h3>A question</h3>"
@@ -432,43 +432,3 @@ def test_it_fits(page: Page, width: int) -> None:
     assert boxes.filter(visible=True).count() > 5
     assert boxes.filter(visible=True).evaluate_all(cut) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-# --------------------------------------------------------------------------------------------- a real kernel
-
-
-def test_in_jupyterlab_a_knob_is_one_message_to_the_kernel(browser: Browser, lab: in_lab.Lab) -> None:
-    lab.write("a_bench.ipynb", 'from mcpsim.course import bench\n\nbench("one-question")')
-    context = browser.new_context(viewport={"width": 1400, "height": 1600})
-    page = context.new_page()
-    page.set_default_timeout(in_lab.WAIT_MS)
-    sent: list[bytes] = []
-
-    def note(frame: bytes | str) -> None:
-        sent.append(frame if isinstance(frame, bytes) else frame.encode())
-
-    page.on("websocket", lambda socket: socket.on("framesent", note))
-    in_lab.open_notebook(page, lab, "a_bench.ipynb")
-    in_lab.run_all(page)
-    region = page.get_by_role("region", name=re.compile("^Bench: "))
-    rows = region.get_by_role("group", name="The last runs").get_by_role("row")
-    expect(rows).to_have_count(2)
-    answer = region.get_by_role("combobox", name="Asked for a seat, the user")
-    in_lab.hold_focus(page, answer)
-    sent.clear()
-    answer.select_option("decline")
-    expect(rows).to_have_count(3)
-    expect(rows.nth(1)).to_contain_text('"No seat reserved in IC 31"')
-    assert len([frame for frame in sent if b"comm_msg" in frame]) == 1
-    cells = page.locator(".jp-Cell").count()
-    latency = region.get_by_role("spinbutton", name="Latency")
-    in_lab.hold_focus(page, latency)
-    for key in ("b", "a", "ArrowUp"):
-        page.keyboard.press(key)
-    expect(rows).to_have_count(4)
-    expect(rows.nth(1)).to_contain_text("Latency: 20 ms → 30 ms")
-    expect(latency).to_be_focused()
-    assert page.locator(".jp-Cell").count() == cells
-    expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
-    context.close()
-    lab.stop_kernels()

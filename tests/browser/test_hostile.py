@@ -43,14 +43,25 @@ INVISIBLE = (
 )
 
 
+LOOK = f"""() => {{
+  const {{ scrollWidth, clientWidth }} = document.documentElement;
+  return {{
+    ran: window.hostile,
+    runs: ({RUNS})(document.querySelector("body main, body > div")),
+    wide: scrollWidth,
+    room: clientWidth,
+    // A pair of halves is one character; what is left alone is none.
+    invisible: document.body.innerText.match(/{INVISIBLE}/u),
+  }};
+}}"""
+
+
 def nothing_ran(page: Page) -> None:
-    assert page.evaluate("window.hostile") is None
-    assert page.locator("body main, body > div").first.evaluate(RUNS) == []
-    wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide[0] <= wide[1], "something stands out of the page at the side"
-    # A pair of halves is one character; what is left alone is none.
-    invisible = page.evaluate(f"document.body.innerText.match(/{INVISIBLE}/u)")
-    assert invisible is None
+    found = page.evaluate(LOOK)
+    assert found["ran"] is None
+    assert found["runs"] == []
+    assert found["wide"] <= found["room"], "something stands out of the page at the side"
+    assert found["invisible"] is None
 
 
 # ---------------------------------------------------------------------------------------------- the player

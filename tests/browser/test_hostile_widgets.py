@@ -51,16 +51,26 @@ def show(stage: Stage) -> Iterator[Open]:
 OUR_FORM = "<form class="
 
 
+LOOK = f"""() => {{
+  const root = document.querySelector("#here");
+  const {{ scrollWidth, clientWidth }} = document.documentElement;
+  return {{
+    ran: window.hostile,
+    runs: ({RUNS})(root),
+    wide: scrollWidth,
+    room: clientWidth,
+    invisible: root.innerText.match(/.{{0,60}}{INVISIBLE}.{{0,20}}/su),
+  }};
+}}"""
+
+
 def harmless(page: Page) -> None:
     """Nothing ran, nothing can, nothing stands out at the side, and no character is invisible."""
-    assert page.evaluate("window.hostile") is None
-    found = page.locator("#here").evaluate(RUNS)
-    assert [one for one in found if not one.startswith(OUR_FORM)] == []
-    wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide[0] <= wide[1], f"it is {wide[0]} wide in a page of {wide[1]}"
-    text = page.locator("#here").inner_text()
-    invisible = page.evaluate(f"text => text.match(/.{{0,60}}{INVISIBLE}.{{0,20}}/su)", text)
-    assert invisible is None, ascii(invisible)
+    found = page.evaluate(LOOK)
+    assert found["ran"] is None
+    assert [one for one in found["runs"] if not one.startswith(OUR_FORM)] == []
+    assert found["wide"] <= found["room"], f"it is {found['wide']} wide in a page of {found['room']}"
+    assert found["invisible"] is None, ascii(found["invisible"])
 
 
 def holds(where: Locator, *attacks: str) -> None:

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.by_hand import Hand
 from tests.browser.in_lab import Desk, Lab, at_desk, check_keys
+from tests.browser.test_restarted import GONE
 
 FIRST: Final = '''
 import anyio
@@ -86,13 +87,15 @@ CELLS: Final = {
     "lab of a session": 'widgets.MessageLab(era="legacy")',
     "pages": "widgets.PaginationExplorer()",
 }
+#: Beside the small widgets.
+PLAYER: Final = {"player": 'STORIES["first-call"].play()'}
 #: A player has tests of its own.
 BESIDE: Final = ".mcpsim-player"
 
 
 @pytest.fixture(scope="module")
 def desk(browser: Browser, lab: Lab) -> Iterator[Desk]:
-    with at_desk(browser, lab, "small_widgets.ipynb", FIRST, CELLS) as desk:
+    with at_desk(browser, lab, "small_widgets.ipynb", FIRST, CELLS | PLAYER) as desk:
         yield desk
 
 
@@ -593,6 +596,26 @@ def test_pagination_explorer(show: Any, hand: Hand) -> None:
         expect(row("Page 1")).to_have_count(0)
 
 
+# ---------------------------------------------------------------------------------------------- a restart
+
+
+def test_a_restart_of_the_kernel(desk: Desk) -> None:
+    shown = {"errors": desk.run("errors", alone=True), "player": desk.run("player")}
+    shown["player"].get_by_role("button", name="Branch", exact=True).wait_for()
+    gone = desk.page.locator(".mcpsim-kernel:visible")
+    expect(gone).to_have_count(0)
+    desk.page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    desk.page.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).first.click()
+    desk.page.locator(".jp-Dialog .jp-mod-accept").click()
+    expect(shown["errors"].locator(gone)).to_have_text([GONE])
+    shown["player"].get_by_role("button", name="Branch", exact=True).click()
+    expect(shown["player"].locator(gone)).to_have_text([GONE])
+    desk.run("", alone=True)
+    again = desk.run("errors", alone=True)
+    again.get_by_role("region").first.wait_for()
+    expect(gone).to_have_count(0)
+
+
 # ---------------------------------------------------------------------------------------------- keys
 
 
@@ -611,4 +634,4 @@ def test_the_notebook_takes_its_keys_where_no_widget_has_the_focus(desk: Desk) -
     desk.page.keyboard.press("d")
     desk.page.keyboard.press("d")
     cells = desk.page.locator(".jp-Notebook .jp-Cell")
-    expect(cells).to_have_count(len(CELLS) + 1)
+    expect(cells).to_have_count(len(CELLS | PLAYER) + 1)

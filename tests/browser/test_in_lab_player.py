@@ -5,19 +5,21 @@ A player has many controls. Each test takes those of one part of it, the first o
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from mcpsim import Recording
 from mcpsim.widgets.exports import EXPORTS
 from tests.browser.by_hand import Hand
-from tests.browser.in_lab import Desk, Lab, at_desk, check_keys
+from tests.browser.in_lab import Desk, Lab, at_desk, check_keys, hold_focus
 
 FIRST: Final = """
 from mcpsim import simulate, widgets
@@ -35,6 +37,7 @@ CELLS: Final = {
     "predicting": 'widgets.Player(bench("one-question").play(era="legacy"), cursor=0)',
     "bench": 'widgets.Bench.of(bench("fresh-then-stale"))',
     "bench of pages": 'bench("three-pages")',
+    "bench of a question": 'bench("one-question")',
 }
 PARTS: Final = {
     "find": ".mcpsim-find",
@@ -684,6 +687,44 @@ def test_the_branch_of_a_bench(show: Any, hand: Hand) -> None:
     expect(branch.get_by_role("listbox", name="Steps of both, aligned")).to_be_visible()
     hand.press(button(branch, "Back to the first run"))
     expect(branch).to_be_hidden()
+
+
+def test_a_knob_is_one_message_to_the_kernel(desk: Desk, show: Any) -> None:
+    shown = show("bench of a question")
+    rows = shown.get_by_role("group", name="The last runs").get_by_role("row")
+    expect(rows).to_have_count(2)
+    answer = shown.get_by_role("combobox", name="Asked for a seat, the user")
+    hold_focus(desk.page, answer)
+    with sent(desk.page) as frames:
+        answer.select_option("decline")
+        expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text('"No seat reserved in IC 31"')
+    assert len([frame for frame in frames if b"comm_msg" in frame]) == 1
+    latency = shown.get_by_role("spinbutton", name="Latency")
+    hold_focus(desk.page, latency)
+    for key in ("b", "a", "ArrowUp"):
+        desk.page.keyboard.press(key)
+    expect(rows).to_have_count(4)
+    expect(rows.nth(1)).to_contain_text("Latency: 20 ms → 30 ms")
+    expect(latency).to_be_focused()
+    expect(desk.page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
+
+
+@contextmanager
+def sent(page: Page) -> Iterator[list[bytes]]:
+    """What goes out on the WebSockets of a page meanwhile."""
+    frames: list[bytes] = []
+    session = page.context.new_cdp_session(page)
+
+    def note(event: dict[str, Any]) -> None:
+        frame = event["response"]
+        is_text = frame["opcode"] == 1
+        frames.append(frame["payloadData"].encode() if is_text else base64.b64decode(frame["payloadData"]))
+
+    session.on("Network.webSocketFrameSent", note)
+    session.send("Network.enable")
+    yield frames
+    session.detach()
 
 
 # ---------------------------------------------------------------------------------------------- keys

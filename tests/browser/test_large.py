@@ -1,7 +1,7 @@
 """A recording of 10,000 messages: it opens with little, and scrubbing through it is little work.
 
 What is counted here is work, which is the same on every machine: how much is sent and how many elements there
-are. How long it takes is for tests/benchmarks/player_against_mermaid.py to say; that it is no wait is said here.
+are. How long it takes is for tests/benchmarks/player_against_mermaid.py to say: here it is no wait.
 """
 
 from __future__ import annotations

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mcpsim import widgets
 from mcpsim.course import STORIES, bench
 from mcpsim.widgets.base import Picture
-from tests.browser.in_lab import Lab, at_desk
 from tests.browser.in_page import Shown
 
 Open = Callable[..., Shown]
@@ -113,25 +111,3 @@ def test_a_branch_that_gets_no_answer_says_so(show: Open) -> None:
     shown.answer()
     shown.page.get_by_role("radio").first.wait_for()
     expect(line(shown)).to_have_count(0)
-
-
-def test_a_restart_in_jupyterlab(browser: Browser, lab: Lab) -> None:
-    cells = {"errors": "widgets.ErrorMap()", "player": 'STORIES["first-call"].play()'}
-    first = "from mcpsim import widgets\nfrom mcpsim.course import STORIES"
-    with at_desk(browser, lab, "restarted.ipynb", first, cells) as desk:
-        shown: dict[str, Any] = {name: desk.run(name) for name in cells}
-        shown["player"].get_by_role("button", name="Branch", exact=True).wait_for()
-        expect(line(desk.page)).to_have_count(0)
-        desk.page.get_by_role("menuitem", name="Kernel", exact=True).click()
-        desk.page.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).first.click()
-        desk.page.locator(".jp-Dialog .jp-mod-accept").click()
-        expect(line(shown["errors"])).to_have_text([GONE])
-        shown["player"].get_by_role("button", name="Branch", exact=True).click()
-        expect(line(shown["player"])).to_have_text([GONE])
-        # The new kernel counts from 1 again: with one run more the number of the last is another than before.
-        for _ in range(2):
-            desk.page.locator(".jp-Notebook .jp-Cell .cm-content").first.click()
-            desk.page.keyboard.press("Control+Enter")
-        again = desk.run("errors")
-        again.get_by_role("region").first.wait_for()
-        expect(line(again)).to_have_count(0)
