@@ -11,9 +11,9 @@ time of opening up to the next frame, painting included.
 Of a long recording (`--long`) only the player is measured, as a notebook shows it, from a run that nobody
 has looked at. `python_ms` is the processor time from `Player(run)` to what the kernel sends, `kilobytes` how
 much that is, and `page_ms` the time from that text to the frame that shows it. Then, while the other pieces
-come, the slider is drawn through all of it, to another place in each frame: `scrub_ms` is the longest time
-between two frames, `scrub_work_ms` the longest that one move takes, and `absent` in how many of the frames
-the step at hand had not come. `all_ms` is how long it takes until every piece has come.
+come, the slider is drawn through all of it, to another place in each frame (`--moves` times): `scrub_ms` is
+the longest time between two frames, `scrub_work_ms` the longest that one move takes, and `absent` in how many
+of the frames the step at hand had not come. `all_ms` is how long it takes until every piece has come.
 
 Prints JSON: for each number of messages the milliseconds of both, and the ratios, Mermaid's time over ours.
 Chromium is found as by the tests, and Mermaid comes from npm into the cache folder of the tests.
@@ -43,6 +43,8 @@ from tests.live.npm import installed  # noqa: E402
 MERMAID: Final = "12.3.0"
 SIZES: Final = (100, 500)
 LONG: Final = (10_000,)
+# No multiple of 83, so that each move goes to another place.
+MOVES: Final = 400
 CACHE: Final = ROOT / ".pytest_cache" / "d" / "mcpsim-npm"
 
 PAGE: Final = """<!doctype html><meta charset="utf-8"><style>%s</style>
@@ -100,7 +102,7 @@ window.mermaidDraws = async (text, part) => {
   const [step] = await timed(draw(part));
   return { open, shown, step, read };
 };
-window.notebook = async (text) => {
+window.notebook = async (text, moves) => {
   place.replaceChildren();
   await frame();
   const heard = [];
@@ -122,8 +124,8 @@ window.notebook = async (text) => {
   const last = Number(slider.max);
   let [longest, work, absent, frames, before] = [0, 0, 0, 0, performance.now()];
   const steps = () => shared.get("data").steps;
-  for (let i = 0; i < 400; i++) {
-    const at = Math.round((((i * 83) % 400) * last) / 399);
+  for (let i = 0; i < moves; i++) {
+    const at = Math.round((((i * 83) % moves) * last) / (moves - 1));
     const start = performance.now();
     slider.value = at;
     slider.dispatchEvent(new Event("input"));
@@ -205,7 +207,7 @@ def measure(page: Page, messages: int, rounds: int) -> dict[str, Any]:
     return found
 
 
-def measure_long(page: Page, messages: int, rounds: int) -> dict[str, Any]:
+def measure_long(page: Page, messages: int, rounds: int, moves: int) -> dict[str, Any]:
     """What opening a long recording costs, and drawing the slider through it. The best of a few rounds."""
     shown: list[Player] = []
     page.expose_function(
@@ -222,7 +224,7 @@ def measure_long(page: Page, messages: int, rounds: int) -> dict[str, Any]:
         text = json.dumps({"data": player.data, "cursor": player.cursor})
         python = time.process_time() - begin
         shown.append(player)
-        one = page.evaluate("text => notebook(text)", text)
+        one = page.evaluate("([text, moves]) => notebook(text, moves)", [text, moves])
         assert one["read"][1] == player.steps, one
         found.append(
             {
@@ -246,6 +248,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, nargs="*", default=SIZES)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--long", type=int, nargs="*", default=LONG)
+    parser.add_argument("--moves", type=int, default=MOVES)
     given = parser.parse_args()
     mermaid = installed(CACHE, "mermaid", MERMAID) / "dist" / "mermaid.min.js"
     with sync_playwright() as playwright:
@@ -255,7 +258,9 @@ def main() -> None:
         opened(page, mermaid)
         measure(page, 10, 1)
         found = {str(size): measure(page, size, given.rounds) for size in given.messages}
-        found |= {str(size): measure_long(page, size, min(3, given.rounds)) for size in given.long}
+        found |= {
+            str(size): measure_long(page, size, min(3, given.rounds), given.moves) for size in given.long
+        }
         browser.close()
     print(json.dumps(found, indent=2))
 

@@ -62,7 +62,9 @@ def test_audit_rate() -> None:
 
 @pytest.mark.browser
 def test_player_against_mermaid() -> None:
-    found = printed("player_against_mermaid.py", "--messages", "6", "--rounds", "1", "--long", "600")
+    found = printed(
+        "player_against_mermaid.py", "--messages", "6", "--rounds", "1", "--long", "600", "--moves", "40"
+    )
     assert list(found) == ["6", "600"]
     long = ["python_ms", "kilobytes", "page_ms", "scrub_ms", "scrub_work_ms", "absent", "all_ms"]
     assert list(found["600"]) == long
