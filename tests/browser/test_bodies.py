@@ -52,6 +52,12 @@ def recording() -> Recording:
     return simulate(story, server=desk, era="modern", connect=False).recording
 
 
+@pytest.fixture(scope="module")
+def whole(recording: Recording) -> dict[str, Any]:
+    """All of the recording at once, as a page without a kernel has it."""
+    return player_data(recording)
+
+
 @pytest.fixture
 def bare(page: Page) -> Page:
     """A page with the module of the player, and no player."""
@@ -112,28 +118,30 @@ def test_the_pieces_of_every_story_are_what_the_whole_is(bare: Page, monkeypatch
     assert outlined > 300
 
 
-def test_the_outline_has_each_step_where_it_is(bare: Page, recording: Recording) -> None:
-    whole = player_data(recording)["steps"]
+def test_the_outline_has_each_step_where_it_is(
+    bare: Page, recording: Recording, whole: dict[str, Any]
+) -> None:
+    steps = whole["steps"]
     found = bare.evaluate("window.outlined", Pieces(recording).opening(900))
     keys = ("n", "kind", "from", "to", "y", "y2", "fate", "arrives", "thread", "part", "exchange")
-    outlined = [(step, row) for step, row in zip(found, whole, strict=True) if step]
-    assert len(outlined) == len(whole) - 2 * FIRST
+    outlined = [(step, row) for step, row in zip(found, steps, strict=True) if step]
+    assert len(outlined) == len(steps) - 2 * FIRST
     for step, row in outlined:
         # What is no frame has no exchange.
-        row.setdefault("exchange", 0)
+        row = {"exchange": 0, **row}
         assert {key: step.get(key) for key in keys} == {key: row.get(key) for key in keys}
         assert (step["label"], step["coming"]) == ("…", True)
 
 
-def test_a_long_recording_opens_with_a_part_of_it(recording: Recording) -> None:
+def test_a_long_recording_opens_with_a_part_of_it(recording: Recording, whole: dict[str, Any]) -> None:
     player = Player(recording, cursor=1_000)
     assert len(player.data["steps"]) == FIRST
     near = player.data["near"]
     assert near["first"] < 1_000 < near["first"] + len(near["steps"])
     assert all("json" in step for step in near["steps"])
-    assert player.steps == len(player_data(recording)["steps"])
+    assert player.steps == len(whole["steps"])
     # Nothing of it grows with what the messages say.
-    assert len(json.dumps(player.data)) < len(json.dumps(player_data(recording))) / 4
+    assert len(json.dumps(player.data)) < len(json.dumps(whole)) / 4
 
 
 @pytest.mark.parametrize(
@@ -166,9 +174,9 @@ def test_steps_that_are_not_there_are_no_error(recording: Recording, first: int,
 
 
 def test_the_messages_come_around_the_cursor_first_and_then_all(
-    show: Callable[..., Shown], recording: Recording
+    show: Callable[..., Shown], recording: Recording, whole: dict[str, Any]
 ) -> None:
-    last = len(player_data(recording)["steps"])
+    last = len(whole["steps"])
     shown = show(Player(recording, cursor=last - 5))
     pane = shown.page.get_by_role("tabpanel", name="Message")
     expect(pane).to_contain_text(f"item {CALLS - 2}")
