@@ -9,7 +9,7 @@ from typing import Any, Final, cast, get_args
 from mcpsim.audit.annotating import annotate
 from mcpsim.audit.building import Key, build, key_of
 from mcpsim.audit.completeness import gaps
-from mcpsim.audit.engine import Finding, run, sorted_rules
+from mcpsim.audit.engine import Finding, SortedRules, run
 from mcpsim.audit.model import Call, Trace
 from mcpsim.audit.report import Incomplete, Report, Skipped
 from mcpsim.audit.rule import MUST, NOTE, SHOULD, Level
@@ -23,7 +23,7 @@ from mcpsim.recording.collecting import without_collecting
 from mcpsim.recording.exporting import to_numbered_interchange
 from mcpsim.recording.readers import ReadTrace
 
-_EVERY_RULE: Final = sorted_rules(RULES)
+_EVERY_RULE: Final = SortedRules(RULES)
 
 
 def audit(source: Recording | ReadTrace | Iterable[Mapping[str, Any]]) -> Report:
@@ -157,7 +157,7 @@ def _in_every_revision(
             break
         other, _ = build(rows, disturbed=disturbed, copies=copies, assumed=revision)
         levels: dict[tuple[str, str, int], int] = {}
-        for one in run(other, sorted_rules(rule for rule in RULES if rule.id in doubted))[0]:
+        for one in run(other, SortedRules(rule for rule in RULES if rule.id in doubted))[0]:
             key = one.rule, one.party, one.index
             levels[key] = min(_RANKS.index(one.level), levels.get(key, len(_RANKS)))
         findings = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, get_args
 
 from pydantic_core import to_json
@@ -71,36 +72,60 @@ class _Group(NamedTuple):
     parts: list[Any]
 
 
-class SortedRules(NamedTuple):
-    """Rules by what they look at, and what some rule of a kind needs."""
+class SortedRules:
+    """Rules by what they look at. For a short trace, to sort them and to choose among them takes longer than
+    most else, so both are done once.
 
-    by_kind: Mapping[Any, Sequence[Rule]]
-    wanted: Mapping[Any, frozenset[Any]]
+    Attributes:
+        wanted: what some rule of a kind needs.
+        methods: those that some rule is about.
+    """
 
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._by_kind: dict[Any, list[Rule]] = {}
+        wanted: dict[Any, set[Any]] = {}
+        methods: set[str] = set()
+        for rule in rules:
+            methods.update(rule.on.methods)
+            kinds = _MESSAGES if rule.on.kind == "message" else (rule.on.kind,)
+            for kind in kinds:
+                self._by_kind.setdefault(kind, []).append(rule)
+                wanted.setdefault(kind, set()).update(rule.on.needs, rule.on.among)
+        self.wanted: Mapping[Any, frozenset[Any]] = {kind: frozenset(names) for kind, names in wanted.items()}
+        self.methods = frozenset(methods)
+        self.of_part = lru_cache(maxsize=4096)(self._of_part)
+        self.of_whole = lru_cache(maxsize=4096)(self._of_whole)
 
-def sorted_rules(rules: Iterable[Rule]) -> SortedRules:
-    """Sort rules by what they look at. For a short trace that takes longer than most else: do it once."""
-    by_kind: dict[Any, list[Rule]] = {}
-    wanted: dict[Any, set[Any]] = {}
-    for rule in rules:
-        kinds = _MESSAGES if rule.on.kind == "message" else (rule.on.kind,)
-        for kind in kinds:
-            by_kind.setdefault(kind, []).append(rule)
-            wanted.setdefault(kind, set()).update(rule.on.needs, rule.on.among)
-    return SortedRules(by_kind, {kind: frozenset(names) for kind, names in wanted.items()})
+    def _of_part(self, kind: Any, method: str, revision: str, occurs: frozenset[Any]) -> tuple[Rule, ...]:
+        """The rules of a method and of a revision that what occurs in a part can break."""
+        return tuple(
+            rule
+            for rule in self._by_kind.get(kind, ())
+            if (not rule.on.methods or method in rule.on.methods)
+            and (revision in rule.revisions if revision else rule.revisions == ALL)
+            and _has_what_it_needs(rule, occurs)
+        )
+
+    def _of_whole(self, kind: Any, occurs: frozenset[Any]) -> tuple[Rule, ...]:
+        """The rules that a part can break which may hold several revisions."""
+        return tuple(
+            rule
+            for rule in self._by_kind.get(kind, ())
+            if _is_of_an_era(rule, occurs) and _has_what_it_needs(rule, occurs)
+        )
 
 
 class _Table:
     """The rules by what they look at. What was looked up once is remembered, for parts are much alike."""
 
     def __init__(self, rules: SortedRules) -> None:
-        self._by_kind, self._wanted = rules
+        self._rules = rules
         self._found: dict[tuple[Any, str, str, frozenset[Any]], _Group] = {}
         self._of_whole: dict[tuple[Any, frozenset[Any]], _Group] = {}
 
     def wanted(self, kind: Any) -> frozenset[str]:
         """What some rule of this kind needs."""
-        return self._wanted.get(kind, _NOTHING)
+        return self._rules.wanted.get(kind, _NOTHING)
 
     def of(self, kind: Any, method: str, revision: str, occurs: frozenset[Any] = _NOTHING) -> _Group:
         """The group for a part of this kind: the rules of its method and of its revision that what occurs in
@@ -108,13 +133,9 @@ class _Table:
         key = kind, method, revision, occurs
         found = self._found.get(key)
         if found is None:
-            rules = tuple(
-                rule
-                for rule in self._by_kind.get(kind, ())
-                if (not rule.on.methods or method in rule.on.methods)
-                and (revision in rule.revisions if revision else rule.revisions == ALL)
-                and _has_what_it_needs(rule, occurs)
-            )
+            # A trace may name any method, however long: what no rule is about is the same to all of them.
+            method = method if method in self._rules.methods else ""
+            rules = self._rules.of_part(kind, method, revision, occurs)
             found = self._found[key] = _Group(rules, [])
         return found
 
@@ -123,12 +144,7 @@ class _Table:
         key = kind, (self.wanted(kind) | _ERAS) & occurs
         found = self._of_whole.get(key)
         if found is None:
-            rules = tuple(
-                rule
-                for rule in self._by_kind.get(kind, ())
-                if _is_of_an_era(rule, occurs) and _has_what_it_needs(rule, occurs)
-            )
-            found = self._of_whole[key] = _Group(rules, [])
+            found = self._of_whole[key] = _Group(self._rules.of_whole(*key), [])
         return found
 
     def groups(self) -> list[_Group]:
@@ -138,12 +154,12 @@ class _Table:
         return [group for _, group in found]
 
 
-def _is_of_an_era(rule: Rule, occurs: set[Any]) -> bool:
+def _is_of_an_era(rule: Rule, occurs: frozenset[Any]) -> bool:
     # A rule of one era is about what belongs to that era, or to none that can be told.
     return rule.on.any_era or None in occurs or not occurs.isdisjoint(rule.pages)
 
 
-def _has_what_it_needs(rule: Rule, occurs: set[Any] | frozenset[Any]) -> bool:
+def _has_what_it_needs(rule: Rule, occurs: frozenset[Any]) -> bool:
     on = rule.on
     return occurs.issuperset(on.needs) and (not on.among or not occurs.isdisjoint(on.among))
 
