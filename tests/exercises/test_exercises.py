@@ -12,11 +12,8 @@ from mcpsim.course.exercises import SETS, Exercise, ExerciseSet, Maker, Notebook
 from mcpsim.course.lessons import LESSONS
 from tests.support.cases import case
 
-EVERY = [
-    pytest.param(make, exercise.task.name, id=f"{make.__name__}-{exercise.task.name}")
-    for make in SETS
-    for exercise in make().exercises
-]
+NAMES = [(make, exercise.task.name) for make in SETS for exercise in make().exercises]
+EVERY = [pytest.param(make, name, id=f"{make.__name__}-{name}") for make, name in NAMES]
 
 
 def fresh(make: Maker, name: str) -> tuple[ExerciseSet, Exercise]:
@@ -59,11 +56,12 @@ def test_the_starter_is_not_attempted(make: Maker, name: str) -> None:
     assert repr(verdict).startswith(f"○ Not attempted: {exercise.task.title}\n  Next  Replace each `...`")
 
 
-@pytest.mark.parametrize(("make", "name"), EVERY)
-def test_a_check_without_an_answer_is_not_attempted(make: Maker, name: str) -> None:
-    _, exercise = fresh(make, name)
-    assert exercise.check().outcome is Outcome.NOT_ATTEMPTED
-    assert exercise.check(...).outcome is Outcome.NOT_ATTEMPTED
+def test_a_check_without_an_answer_is_not_attempted() -> None:
+    for make, name in NAMES:
+        with case(make.__name__, name):
+            _, exercise = fresh(make, name)
+            assert exercise.check().outcome is Outcome.NOT_ATTEMPTED
+            assert exercise.check(...).outcome is Outcome.NOT_ATTEMPTED
 
 
 @pytest.mark.parametrize(("make", "name"), EVERY)
@@ -207,22 +205,24 @@ def test_hints_come_one_after_the_other_and_end(make: Maker, name: str) -> None:
     assert repr(exercise.hint()) == shown[0]
 
 
-@pytest.mark.parametrize(("make", "name"), EVERY)
-def test_a_hint_or_a_solution_decides_nothing(make: Maker, name: str) -> None:
-    _, exercise = fresh(make, name)
-    exercise.hint()
-    exercise.solution()
-    assert exercise.outcome is Outcome.NOT_ATTEMPTED
+def test_a_hint_or_a_solution_decides_nothing() -> None:
+    for make, name in NAMES:
+        with case(make.__name__, name):
+            _, exercise = fresh(make, name)
+            exercise.hint()
+            exercise.solution()
+            assert exercise.outcome is Outcome.NOT_ATTEMPTED
 
 
-@pytest.mark.parametrize(("make", "name"), EVERY)
-def test_the_solution_is_shown_whole(make: Maker, name: str) -> None:
-    _, exercise = fresh(make, name)
-    card = exercise.solution()
-    for cell in exercise.task.solution:
-        assert cell in card.block
-        assert len(cell.splitlines()) <= 12
-    assert exercise.task.why.split(".")[0].split()[0] in repr(card)
+def test_the_solution_is_shown_whole() -> None:
+    for make, name in NAMES:
+        with case(make.__name__, name):
+            _, exercise = fresh(make, name)
+            card = exercise.solution()
+            for cell in exercise.task.solution:
+                assert cell in card.block
+                assert len(cell.splitlines()) <= 12
+            assert exercise.task.why.split(".")[0].split()[0] in repr(card)
 
 
 @pytest.mark.parametrize("make", SETS)
