@@ -54,10 +54,10 @@ def fresh() -> None:
 
 
 @pytest.fixture
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+def stage(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Stage]:
     """A page, and the widget in it: empty, and as a new one. See `fresh`."""
     if "fresh" in request.fixturenames:
-        stage = Stage(request.getfixturevalue("browser"))
+        stage = Stage(browser)
         yield stage
         stage.close()
     else:
