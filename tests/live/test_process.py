@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -467,6 +467,15 @@ def test_a_handshake_that_is_cancelled(program: Program, is_gone: Callable[[int 
     assert session.exit_code == end
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """A shell that starts the tests in the background has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_in_the_calling_thread(
     program: Program, is_gone: Callable[[int | None], bool], tmp_path: Path
 ) -> None:
