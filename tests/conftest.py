@@ -60,7 +60,7 @@ def installed_wheel(distributions: Path, tmp_path_factory: pytest.TempPathFactor
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that open a browser, and put their files last: Playwright keeps an event loop running in
     this thread until the end of the session, and then no other test can run one of its own. Whole files,
-    because several processes (`pytest -n 2 --dist loadfile`) share the tests out by the file."""
+    because several processes (`pytest -n 3 --dist loadfile`) share the tests out by the file."""
     with_browser: set[Path] = set()
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):

@@ -56,7 +56,7 @@ def test_its_commands_exist(readme: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ['pip install -e ".[lab]" && mcpsim lab\n', 'pip install -e ".[test]" && pytest -n 2\n']
+    "command", ['pip install -e ".[lab]" && mcpsim lab\n', 'pip install -e ".[test]" && pytest -n 3\n']
 )
 def test_it_names_the_two_commands(readme: str, command: str) -> None:
     assert command in readme
