@@ -1,7 +1,8 @@
 """Notebooks are run here to test them: nothing of that is a learner's progress.
 
 Some hundred processes that the tests start import mcpsim. Where Python is told not to write bytecode, each of
-them would compile it anew, which takes half of its time: so here it is compiled once.
+them would compile it anew, which takes half of its time: so here it is compiled once. And the kernels of
+the notebooks are forked.
 """
 
 from __future__ import annotations

@@ -130,7 +130,9 @@ class Kernel:
 
 
 def install() -> None:
-    """From now on, let `jupyter_client` fork the kernels that this process starts."""
+    """From now on, let `jupyter_client` fork the kernels that this process starts, where there is a fork."""
+    if not hasattr(os, "fork"):
+        return
     from jupyter_client.provisioning import local_provisioner
 
     start = local_provisioner.launch_kernel
