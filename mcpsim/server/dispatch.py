@@ -71,11 +71,13 @@ class Flight:
 
     Attributes:
         round: what earlier rounds of it brought, where the request says that there were some.
+        unread: whether it was cancelled because nobody reads the answers of its connection.
     """
 
     id: RequestId
     context: Context | None = None
     round: Round | None = None
+    unread: bool = False
     _scope: anyio.CancelScope | None = None
 
     @property
@@ -213,9 +215,15 @@ class Dispatcher:
             self.scribe.note(f"The client cancelled its request #{id}: {reason}")
         flight.cancel()
 
-    def cancel_all(self) -> None:
-        """Stop all work, in request order."""
+    def cancel_all(self, *, unread: bool = False) -> None:
+        """Stop all work, in request order.
+
+        Args:
+            unread: because nobody reads the answers. Who says that has said it of all: of what has not begun
+                nothing more is told.
+        """
         for flight in tuple(self.flights.values()):
+            flight.unread = flight.unread or unread
             flight.cancel(gone=True)
 
     def admit(self, visit: modern.Visit) -> Flight:
@@ -416,7 +424,8 @@ class Dispatcher:
         if not flight.scope.cancel_called:
             return False
         self.flights.pop(flight.id, None)
-        self.scribe.note(f"#{flight.id} was cancelled before its handler began.")
+        if not flight.unread:
+            self.scribe.note(f"#{flight.id} was cancelled before its handler began.")
         return True
 
     async def _run(

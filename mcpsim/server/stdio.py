@@ -177,7 +177,7 @@ class StdioServing:
         if not self._unread:
             self._unread = True
             self._scribe.note("An answer could not be sent: nobody reads any more.")
-            self._dispatcher.cancel_all()
+            self._dispatcher.cancel_all(unread=True)
 
     async def _take(self, tasks: TaskGroup, line: bytes | FramingError, *, alone: bool) -> None:
         if isinstance(line, FramingError):

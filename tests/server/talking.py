@@ -127,6 +127,8 @@ class Feed:
             elif item is BREAK:
                 self.broken = True
                 raise ConnectionClosed("The connection is gone.")
+            elif item is UNREAD:
+                self.broken = True
             else:
                 return item if isinstance(item, bytes) else as_bytes(item) + b"\n"
         raise anyio.EndOfStream
@@ -148,6 +150,8 @@ class Feed:
 
 
 BREAK = object()
+#: From here on nobody reads what is written; the input goes on.
+UNREAD = object()
 
 
 @dataclass

@@ -11,6 +11,7 @@ from checked import simulate_checked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talking import (
+    UNREAD,
     Endpoint,
     FakeServer,
     Reply,
@@ -295,6 +296,18 @@ def test_a_request_cancelled_before_its_handler_began_never_begins(era: str) -> 
     said = talk(desk(log), *(opening() if era == "legacy" else []), piece)
     assert (log, said.answers(1), handlers_of(said.recorder)) == ([], [], [])
     assert any("cancelled before its handler began" in note for note in said.notes)
+
+
+@ERAS
+def test_where_nobody_reads_one_note_tells_of_all_that_has_not_begun(era: str) -> None:
+    log: list[str] = []
+    make = modern if era == "modern" else legacy
+    lines = [as_bytes(make(id, "tools/call", call("work"))) for id in range(1, 5)]
+    # The last line is answered while it is read, before the work of the others begins.
+    piece = b"".join(line + b"\n" for line in [*lines, b"{"])
+    said = talk(desk(log), *(opening() if era == "legacy" else []), UNREAD, piece)
+    assert (log, handlers_of(said.recorder)) == ([], [])
+    assert said.notes == ["An answer could not be sent: nobody reads any more."]
 
 
 @ERAS
