@@ -6,8 +6,9 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.every_recording import pytest_runtest_call, pytest_runtest_protocol
+from tests.support.warm_servers import Warm, nursery
 
 # pytest finds hooks by their names in a conftest.
 __all__ = ["pytest_runtest_call", "pytest_runtest_protocol"]
@@ -54,6 +56,14 @@ def installed_wheel(distributions: Path, tmp_path_factory: pytest.TempPathFactor
         _run("pip", "install", "--no-deps", "--no-index", "--target", str(folder), str(wheel))
 
     return _made_once("installed", tmp_path_factory, make)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """The command that starts a server without its imports: see `tests/support/warm_servers.py`."""
+    # Not pytest's own folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory() as folder, nursery(Path(folder)) as warm:
+        yield warm
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -28,6 +28,7 @@ from mcpsim.recording import Recording
 from tests.interop.desk import BOARD, HOURS, PAGE_SIZE, TOOLS
 from tests.interop.serving import serving
 from tests.support.checked import check_recording
+from tests.support.warm_servers import Warm
 
 HERE = Path(__file__).parent
 PATIENT_S = 30.0
@@ -36,6 +37,7 @@ LEGACY, MODERN = "2025-11-25", "2026-07-28"
 ERAS = ("legacy", "modern", "auto")
 TRANSPORTS = ("stdio", "http")
 FILES = {"ours": "our_desk.py", "sdk": "sdk_desk.py"}
+IMPORTS = {"ours": (), "sdk": ("mcp.server.mcpserver", "uvicorn")}
 
 
 class Cell(NamedTuple):
@@ -371,9 +373,10 @@ def expected(cell: Cell) -> Seen:
 
 
 @asynccontextmanager
-async def connected(cell: Cell, address: str | None, keep: Callable[[Any], None]) -> AsyncGenerator[Peer]:
+async def connected(
+    cell: Cell, address: str | None, command: list[str], keep: Callable[[Any], None]
+) -> AsyncGenerator[Peer]:
     """The cell's client, connected to the cell's server: at an address, or as a process of its own."""
-    command = cell.command
     if cell.client == "ours":
         client = Client(
             "our-client",
@@ -411,7 +414,7 @@ async def connected(cell: Cell, address: str | None, keep: Callable[[Any], None]
 
 
 @pytest.fixture(scope="session")
-def address_of() -> Iterator[Callable[[Cell], str]]:
+def address_of(warm: Warm) -> Iterator[Callable[[Cell], str]]:
     """The address of a cell's server on HTTP: one process for all cells that need the same."""
     running: dict[tuple[str, ...], str] = {}
     with ExitStack() as processes:
@@ -419,7 +422,7 @@ def address_of() -> Iterator[Callable[[Cell], str]]:
         def address_of(cell: Cell) -> str:
             command = (*cell.command, "--http")
             if command not in running:
-                running[command] = processes.enter_context(serving(command))
+                running[command] = processes.enter_context(serving(warm(command, *IMPORTS[cell.server])))
             return running[command]
 
         yield address_of
@@ -427,13 +430,16 @@ def address_of() -> Iterator[Callable[[Cell], str]]:
 
 @pytest.mark.parametrize("cell", [*CELLS, *OF_ONE_ERA], ids=lambda cell: cell.name)
 @pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
-def test_client_and_server_understand_each_other(cell: Cell, address_of: Callable[[Cell], str]) -> None:
+def test_client_and_server_understand_each_other(
+    cell: Cell, address_of: Callable[[Cell], str], warm: Warm
+) -> None:
     address = None if cell.transport == "stdio" else address_of(cell)
+    command = warm(cell.command, *IMPORTS[cell.server])
     sessions: list[Any] = []
 
     async def play() -> Seen:
         with anyio.fail_after(2 * PATIENT_S):
-            async with connected(cell, address, sessions.append) as peer:
+            async with connected(cell, address, command, sessions.append) as peer:
                 return await the_story(peer, cell.name)
 
     assert anyio.run(play) == expected(cell)
