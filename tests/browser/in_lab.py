@@ -10,14 +10,14 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.by_hand import LEDGER
 
@@ -25,6 +25,13 @@ START_S: Final = 90
 RUN_MS: Final = 120_000
 WAIT_MS: Final = 20_000
 KERNEL: Final = "Python 3 (ipykernel)"
+#: What a page may do, and a user would be asked for.
+PERMISSIONS: Final = ("clipboard-read", "clipboard-write")
+
+
+def elsewhere(route: Route) -> None:
+    """No test goes out into the network, and a link opens all the same."""
+    route.fulfill(body="Elsewhere.")
 
 
 def notebook(*cells: str) -> str:
@@ -171,6 +178,8 @@ def hold_focus(page: Page, target: Locator) -> None:
 
 #: What the user of a `Desk` set for “Clear Outputs of All Cells”: JupyterLab has no keys for it.
 CLEAR_KEYS: Final = "Control+Alt+O"
+#: Out of a projector.
+LEAVE: Final = "document.fullscreenElement && document.exitFullscreen()"
 #: What JupyterLab's own keys would change: cells, what is in them and when they ran, a mode, a dialog.
 STATE: Final = """() => ({
   cells: [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(
@@ -233,7 +242,37 @@ class Desk:
 
     def leave(self) -> None:
         """Put away what a failed test left behind."""
-        self.page.evaluate("document.fullscreenElement && document.exitFullscreen()")
+        self.page.evaluate(LEAVE)
+
+
+class AnyDesk(Protocol):
+    """What a `Desk` has, and a `PlainDesk`."""
+
+    page: Page
+    wrong: list[str]
+
+    def run(self, name: str, *, alone: bool = False) -> Locator: ...
+
+    def state(self) -> object: ...
+
+    def leave(self) -> None: ...
+
+
+def shower(desk: AnyDesk) -> Iterator[Callable[[str], Locator]]:
+    """Shows widgets, one at a time, and sees at the end that nothing else happened. Whatever goes wrong in
+    one fails the test."""
+    states: list[object] = []
+
+    def show(name: str) -> Locator:
+        shown = desk.run(name, alone=True)
+        shown.locator("[role=region]").first.wait_for()
+        states.append(desk.state())
+        return shown
+
+    yield show
+    assert [desk.state()] == states[-1:]
+    desk.leave()
+    assert desk.wrong == []
 
 
 #: Keys that JupyterLab takes where the focus is in a notebook: for cells, their kind, undo, and the kernel.
@@ -298,10 +337,10 @@ def at_desk(browser: Browser, lab: Lab, file: str, first: str, cells: Mapping[st
     context = browser.new_context(
         viewport={"width": 1400, "height": 1000},
         reduced_motion="reduce",
-        permissions=["clipboard-read", "clipboard-write"],
+        permissions=PERMISSIONS,
     )
     context.set_default_timeout(WAIT_MS)
-    context.route("https://**/*", lambda route: route.fulfill(body="Elsewhere."))
+    context.route("https://**/*", elsewhere)
     context.add_init_script(LEDGER)
     page = context.new_page()
     desk = Desk(page, ["", *cells])

@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.by_hand import Hand
-from tests.browser.in_lab import Desk, Lab, at_desk, check_keys
+from tests.browser.in_lab import AnyDesk, Desk, Lab, at_desk, check_keys, shower
+from tests.browser.in_plain_page import HANDS, PlainDesk, at_plain_desk
 from tests.browser.test_restarted import GONE
 
 FIRST: Final = '''
@@ -99,26 +100,35 @@ def desk(browser: Browser, lab: Lab) -> Iterator[Desk]:
         yield desk
 
 
+@pytest.fixture(scope="module")
+def plain_desk(browser: Browser) -> Iterator[PlainDesk]:
+    with at_plain_desk(browser, FIRST, CELLS) as desk:
+        yield desk
+
+
 @pytest.fixture(params=["mouse", "keyboard"])
-def hand(desk: Desk, request: pytest.FixtureRequest) -> Iterator[Hand]:
-    yield Hand(desk.page, request.param)
-    desk.leave()
-    assert desk.wrong == []
+def by(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def show(desk: Desk) -> Iterator[Any]:
-    """Run a cell, and see at the end that nothing else happened in the notebook."""
-    states: list[object] = []
+def place(request: pytest.FixtureRequest, by: str) -> AnyDesk:
+    return request.getfixturevalue(HANDS[by])
 
-    def run(name: str) -> Locator:
-        shown = desk.run(name, alone=True)
-        shown.get_by_role("region").first.wait_for()
-        states.append(desk.state())
-        return shown
 
-    yield run
-    assert [desk.state()] == states[-1:]
+@pytest.fixture
+def hand(place: AnyDesk, by: str) -> Hand:
+    return Hand(place.page, "keyboard" if by == "keyboard" else "mouse")
+
+
+@pytest.fixture
+def show(place: AnyDesk) -> Iterator[Any]:
+    yield from shower(place)
+
+
+@pytest.fixture
+def show_in_lab(desk: Desk) -> Iterator[Any]:
+    yield from shower(desk)
 
 
 def button(shown: Locator, name: str) -> Locator:
@@ -163,6 +173,7 @@ def test_comparison(show: Any, hand: Hand) -> None:
             expect(chosen).to_have_attribute("data-row", row)
 
 
+@pytest.mark.parametrize("by", HANDS, indirect=True)
 def test_layers(show: Any, hand: Hand) -> None:
     shown = show("layers")
     with hand.every_control(shown):
@@ -620,9 +631,9 @@ def test_a_restart_of_the_kernel(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show: Any, name: str) -> None:
+def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show_in_lab: Any, name: str) -> None:
     """And the Tab key goes to one of each kind of control."""
-    check_keys(desk, show(name), ALIKE)
+    check_keys(desk, show_in_lab(name), ALIKE)
 
 
 def test_the_notebook_takes_its_keys_where_no_widget_has_the_focus(desk: Desk) -> None:

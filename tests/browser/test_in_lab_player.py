@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from mcpsim import Recording
 from mcpsim.widgets.exports import EXPORTS
 from tests.browser.by_hand import Hand
-from tests.browser.in_lab import Desk, Lab, at_desk, check_keys, hold_focus
+from tests.browser.in_lab import AnyDesk, Desk, Lab, at_desk, check_keys, hold_focus, shower
+from tests.browser.in_plain_page import HANDS, PlainDesk, at_plain_desk
 
 FIRST: Final = """
 from mcpsim import simulate, widgets
@@ -76,26 +77,35 @@ def desk(browser: Browser, lab: Lab) -> Iterator[Desk]:
         yield desk
 
 
+@pytest.fixture(scope="module")
+def plain_desk(browser: Browser) -> Iterator[PlainDesk]:
+    with at_plain_desk(browser, FIRST, CELLS) as desk:
+        yield desk
+
+
 @pytest.fixture(params=["mouse", "keyboard"])
-def hand(desk: Desk, request: pytest.FixtureRequest) -> Iterator[Hand]:
-    yield Hand(desk.page, request.param)
-    desk.leave()
-    assert desk.wrong == []
+def by(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def show(desk: Desk) -> Iterator[Any]:
-    """Run a cell, and see at the end that nothing else happened in the notebook."""
-    states: list[object] = []
+def place(request: pytest.FixtureRequest, by: str) -> AnyDesk:
+    return request.getfixturevalue(HANDS[by])
 
-    def run(name: str) -> Locator:
-        shown = desk.run(name, alone=True)
-        shown.locator(".mcpsim-player").wait_for()
-        states.append(desk.state())
-        return shown
 
-    yield run
-    assert [desk.state()] == states[-1:]
+@pytest.fixture
+def hand(place: AnyDesk, by: str) -> Hand:
+    return Hand(place.page, "keyboard" if by == "keyboard" else "mouse")
+
+
+@pytest.fixture
+def show(place: AnyDesk) -> Iterator[Any]:
+    yield from shower(place)
+
+
+@pytest.fixture
+def show_in_lab(desk: Desk) -> Iterator[Any]:
+    yield from shower(desk)
 
 
 def button(shown: Locator, name: str) -> Locator:
@@ -136,6 +146,7 @@ def clipboard(hand: Hand) -> str:
 # ---------------------------------------------------------------------------------------------- the player
 
 
+@pytest.mark.parametrize("by", HANDS, indirect=True)
 def test_everything_that_is_in_no_part(show: Any, hand: Hand) -> None:
     shown = show("player")
     last = int(step(shown).get_attribute("max") or 0)
@@ -194,9 +205,9 @@ def test_everything_that_is_in_no_part(show: Any, hand: Hand) -> None:
         expect(shown.get_by_role("menu")).to_be_hidden()
 
 
-def test_the_keys_of_the_player(desk: Desk, show: Any) -> None:
+def test_the_keys_of_the_player(desk: Desk, show_in_lab: Any) -> None:
     """Those that no control has, and JupyterLab would take."""
-    shown = show("player")
+    shown = show_in_lab("player")
     player = shown.locator(".mcpsim-player")
     player.focus()
     last = int(step(shown).get_attribute("max") or 0)
@@ -689,8 +700,8 @@ def test_the_branch_of_a_bench(show: Any, hand: Hand) -> None:
     expect(branch).to_be_hidden()
 
 
-def test_a_knob_is_one_message_to_the_kernel(desk: Desk, show: Any) -> None:
-    shown = show("bench of a question")
+def test_a_knob_is_one_message_to_the_kernel(desk: Desk, show_in_lab: Any) -> None:
+    shown = show_in_lab("bench of a question")
     rows = shown.get_by_role("group", name="The last runs").get_by_role("row")
     expect(rows).to_have_count(2)
     answer = shown.get_by_role("combobox", name="Asked for a seat, the user")
@@ -731,6 +742,6 @@ def sent(page: Page) -> Iterator[list[bytes]]:
 
 
 @pytest.mark.parametrize("name", ["player", "bench"])
-def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show: Any, name: str) -> None:
+def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show_in_lab: Any, name: str) -> None:
     """And the Tab key goes to one of each kind of control."""
-    check_keys(desk, show(name), {".mcpsim-table button": "a step"})
+    check_keys(desk, show_in_lab(name), {".mcpsim-table button": "a step"})
