@@ -24,6 +24,7 @@ from mcpsim.live import ShutdownTimes, record
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "mcpsim" / "course" / "recordings"
 ERAS = ("legacy", "modern")
+COMMAND = [sys.executable, str(HERE / "sdk_help_desk.py")]
 PATIENT_S = 60.0
 
 
@@ -41,10 +42,9 @@ def file_of(era: str) -> Path:
     return FOLDER / f"sdk_server_{era}.jsonl"
 
 
-def make(era: Any) -> Recording:
+def make(era: Any, command: list[str] = COMMAND) -> Recording:
     """Play the story against the installed SDK."""
     client = Client(era=era, timeout_s=PATIENT_S)
-    command = [sys.executable, str(HERE / "sdk_help_desk.py")]
     title = f"A real server, written with the official SDK ({era})"
     times = ShutdownTimes(exit_s=PATIENT_S)
     recording = record(visit, command=command, client=client, title=title, times=times).recording

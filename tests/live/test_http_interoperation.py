@@ -17,6 +17,7 @@ import pytest
 from mcpsim import Client, ErrorResponse, Request, Response
 from mcpsim.live import record
 from mcpsim.recording import Recording
+from tests.support.warm_servers import Warm
 
 HERE = Path(__file__).parent
 MODES = ("legacy", "modern", "auto")
@@ -29,10 +30,10 @@ def told(load_beside: Callable[[str], ModuleType]) -> ModuleType:
 
 
 @contextmanager
-def a_server(*words: str) -> Iterator[str]:
+def a_server(command: list[str]) -> Iterator[str]:
     """Start a server's process; gives the URL that it prints."""
     with subprocess.Popen(
-        [sys.executable, *words], cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+        command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
     ) as process:
         try:
             assert process.stdout is not None
@@ -44,16 +45,16 @@ def a_server(*words: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def our_urls() -> Iterator[dict[str, str]]:
+def our_urls(warm: Warm) -> Iterator[dict[str, str]]:
     """Our server, by the era that it speaks."""
-    serve = ("-m", "mcpsim", "serve", "our_server:server", "--http", "0", "--era")
-    with a_server(*serve, "both") as both, a_server(*serve, "legacy") as legacy:
+    words = [sys.executable, "-m", "mcpsim", "serve", "our_server:server", "--http", "0", "--era"]
+    with a_server(warm([*words, "both"])) as both, a_server(warm([*words, "legacy"])) as legacy:
         yield {"both": both, "legacy": legacy}
 
 
 @pytest.fixture(scope="module")
-def their_url() -> Iterator[str]:
-    with a_server("sdk_server.py", "--http") as url:
+def their_url(told: ModuleType, warm: Warm) -> Iterator[str]:
+    with a_server(warm([*told.THEIRS, "--http"], *told.SDK)) as url:
         yield url
 
 

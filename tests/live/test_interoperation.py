@@ -21,6 +21,7 @@ from mcp_types import PromptReference
 from mcpsim import Client, ErrorResponse, Notification, ProtocolError, Request, Response
 from mcpsim.live import ShutdownTimes, record
 from mcpsim.recording import Recording
+from tests.support.warm_servers import Warm
 
 HERE = Path(__file__).parent
 MODES = ("legacy", "modern", "auto")
@@ -36,6 +37,7 @@ def ours(era: str = "both") -> list[str]:
 
 
 THEIRS = [sys.executable, str(HERE / "sdk_server.py")]
+SDK = ("mcp.server.mcpserver", "uvicorn")
 
 
 # The text of a result, and whether it is a tool error; or the code of a protocol error.
@@ -254,12 +256,12 @@ def assert_our_wire_is_right(recording: Recording, mode: str, server_era: str) -
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("client", ["ours", "theirs"])
 def test_the_official_sdk_and_we_understand_each_other(
-    client: str, mode: str, check_recording: Callable[[Recording], None]
+    client: str, mode: str, check_recording: Callable[[Recording], None], warm: Warm
 ) -> None:
     if client == "theirs":
-        assert_it_went_well(play_theirs(mode, ours()), ENDS_WITH[mode], "ours")
+        assert_it_went_well(play_theirs(mode, warm(ours())), ENDS_WITH[mode], "ours")
         return
-    seen, recording = play_ours(mode, THEIRS)
+    seen, recording = play_ours(mode, warm(THEIRS, *SDK))
     assert_it_went_well(seen, ENDS_WITH[mode], "theirs")
     assert_our_wire_is_right(recording, mode, "both")
     check_recording(recording)
@@ -267,15 +269,15 @@ def test_the_official_sdk_and_we_understand_each_other(
 
 @pytest.mark.parametrize("server_era", ["legacy", "modern", "both"])
 def test_our_client_finds_out_what_our_server_is(
-    server_era: str, check_recording: Callable[[Recording], None]
+    server_era: str, check_recording: Callable[[Recording], None], warm: Warm
 ) -> None:
-    seen, recording = play_ours("auto", ours(server_era))
+    seen, recording = play_ours("auto", warm(ours(server_era)))
     assert_it_went_well(seen, LEGACY if server_era == "legacy" else MODERN, "ours")
     assert_our_wire_is_right(recording, "auto", server_era)
     check_recording(recording)
 
 
 @pytest.mark.parametrize("server_era", ["legacy", "modern"])
-def test_their_client_finds_out_what_our_server_is(server_era: str) -> None:
-    seen = play_theirs("auto", ours(server_era))
+def test_their_client_finds_out_what_our_server_is(server_era: str, warm: Warm) -> None:
+    seen = play_theirs("auto", warm(ours(server_era)))
     assert_it_went_well(seen, LEGACY if server_era == "legacy" else MODERN, "ours")

@@ -14,6 +14,7 @@ from mcpsim import Notification, Recording, Request, simulate
 from mcpsim.course.servers import help_desk
 from mcpsim.messages import describe
 from mcpsim.recording import Frame
+from tests.support.warm_servers import Warm
 
 ERAS = ("legacy", "modern")
 MAX_BYTES = 20_000
@@ -49,8 +50,8 @@ def endings(recording: Recording) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_installed_sdk_does_what_is_stored(making: ModuleType, era: str) -> None:
-    now, then = making.make(era), stored(era)
+def test_the_installed_sdk_does_what_is_stored(making: ModuleType, era: str, warm: Warm) -> None:
+    now, then = making.make(era, warm(making.COMMAND, "mcp.server.mcpserver")), stored(era)
     assert shapes(now) == shapes(then)
     assert endings(now) == endings(then)
     channels = [Counter(frame.channel for frame in one.frames) for one in (now, then)]

@@ -12,12 +12,16 @@ import pytest
 
 from mcpsim.audit import audit
 from mcpsim.recording.readers import read_trace
+from tests.support.warm_servers import Warm
 
 
 @pytest.fixture
-def url(load_beside: Callable[[str], ModuleType]) -> Iterator[str]:
+def url(load_beside: Callable[[str], ModuleType], warm: Warm) -> Iterator[str]:
     """A server of the official SDK, in a process of its own."""
-    with load_beside("test_http_interoperation.py").a_server("sdk_server.py", "--http") as url:
+    told = load_beside("test_interoperation.py")
+    with load_beside("test_http_interoperation.py").a_server(
+        warm([*told.THEIRS, "--http"], *told.SDK)
+    ) as url:
         yield url
 
 

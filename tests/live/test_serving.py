@@ -19,6 +19,7 @@ import pytest
 from mcpsim.errors import ServerNotFound
 from mcpsim.live import load_server, own_pipes
 from mcpsim.live.__main__ import main
+from tests.support.warm_servers import Warm
 
 HERE = Path(__file__).parent
 LIMIT_S = 60
@@ -37,12 +38,14 @@ def call(id: int, name: str, **arguments: Any) -> bytes:
     return request(id, "tools/call", name=name, arguments=arguments)
 
 
+def command(spec: str, *options: str) -> list[str]:
+    return [sys.executable, "-m", "mcpsim.live", spec, *options]
+
+
 @contextmanager
-def served(spec: str, *options: str, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+def served(command: list[str], **how: Any) -> Iterator[subprocess.Popen[bytes]]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    with subprocess.Popen(
-        [sys.executable, "-m", "mcpsim.live", spec, *options], cwd=HERE, **pipes
-    ) as process:
+    with subprocess.Popen(command, cwd=HERE, **pipes) as process:
         watch = threading.Timer(LIMIT_S, process.kill)
         watch.start()
         try:
@@ -65,7 +68,7 @@ def text_of(answer: Any) -> str:
 
 
 def test_stdout_is_for_messages_alone() -> None:
-    with served("noisy_server:make") as process:
+    with served(command("noisy_server:make")) as process:
         for id, name in enumerate(("print_it", "write_to_descriptor_1", "start_a_program"), start=1):
             assert text_of(ask(process, call(id, name))) == "done"
         assert text_of(ask(process, call(4, "ask_the_user"))) == "nobody there"
@@ -85,8 +88,8 @@ def test_stdout_is_for_messages_alone() -> None:
     ]
 
 
-def test_ctrl_c_ends_it_quietly_while_a_call_is_in_work() -> None:
-    with served("our_server:server") as process:
+def test_ctrl_c_ends_it_quietly_while_a_call_is_in_work(warm: Warm) -> None:
+    with served(warm(command("our_server:server"))) as process:
         assert process.stdin is not None
         process.stdin.write(call(1, "wait_long"))
         assert text_of(ask(process, call(2, "add", a=1, b=2))) == "3"
@@ -96,8 +99,8 @@ def test_ctrl_c_ends_it_quietly_while_a_call_is_in_work() -> None:
         assert process.communicate() == (b"", b"")
 
 
-def test_sigterm_ends_it_also_while_nobody_reads_what_it_writes() -> None:
-    with served("noisy_server:make") as process:
+def test_sigterm_ends_it_also_while_nobody_reads_what_it_writes(warm: Warm) -> None:
+    with served(warm(command("noisy_server:make"))) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(call(1, "write_a_lot"))
@@ -108,8 +111,8 @@ def test_sigterm_ends_it_also_while_nobody_reads_what_it_writes() -> None:
         assert process.communicate()[1] == b"printed while the module is imported\n"
 
 
-def test_a_client_that_closed_its_end_ends_it() -> None:
-    with served("our_server:server") as process:
+def test_a_client_that_closed_its_end_ends_it(warm: Warm) -> None:
+    with served(warm(command("our_server:server"))) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert text_of(ask(process, call(1, "add", a=1, b=2))) == "3"
@@ -120,12 +123,14 @@ def test_a_client_that_closed_its_end_ends_it() -> None:
 
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_a_client_that_never_reads_an_answer_ends_it_with_one_line_whatever_it_has_sent(era: str) -> None:
+def test_a_client_that_never_reads_an_answer_ends_it_with_one_line_whatever_it_has_sent(
+    era: str, warm: Warm
+) -> None:
     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     lines = [ping] * 1500 if era == "legacy" else [call(id, "add", a=1, b=2) for id in range(300)]
     # One is in work for longer than the test may take.
     first = b"" if era == "legacy" else call(1000, "wait_long")
-    with served("our_server:server", "--era", era) as process:
+    with served(warm(command("our_server:server", "--era", era))) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -142,9 +147,9 @@ def test_a_client_that_never_reads_an_answer_ends_it_with_one_line_whatever_it_h
 @pytest.mark.parametrize("tool", ["leave", "leave_at_once", "leave_from_a_group"])
 @pytest.mark.parametrize(("code", "status", "told"), [(7, 7, ""), (None, 0, ""), ("Enough.", 1, "Enough.\n")])
 def test_a_handler_that_ends_the_process_ends_it_without_more_words(
-    tool: str, code: Any, status: int, told: str
+    tool: str, code: Any, status: int, told: str, warm: Warm
 ) -> None:
-    with served("leaving_server:server") as process:
+    with served(warm(command("leaving_server:server"))) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         # What is in work, and what has not begun yet, is told of as little.
@@ -155,12 +160,12 @@ def test_a_handler_that_ends_the_process_ends_it_without_more_words(
         assert process.stderr.read().decode() == told
 
 
-def test_files_in_the_place_of_pipes(tmp_path: Path) -> None:
+def test_files_in_the_place_of_pipes(tmp_path: Path, warm: Warm) -> None:
     (tmp_path / "in").write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     with (
         open(tmp_path / "in", "rb") as stdin,
         open(tmp_path / "out", "wb") as stdout,
-        served("our_server:server", "--era", "legacy", stdin=stdin, stdout=stdout) as process,
+        served(warm(command("our_server:server", "--era", "legacy")), stdin=stdin, stdout=stdout) as process,
     ):
         assert process.wait(LIMIT_S) == 0
     assert json.loads((tmp_path / "out").read_bytes()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -238,7 +243,7 @@ def test_a_name_that_leads_nowhere_is_told_in_one_line(capfd: pytest.CaptureFixt
 
 
 def test_request_state_is_good_after_a_restart_by_the_time_of_day() -> None:
-    with served("returning_server:server") as process:
+    with served(command("returning_server:server")) as process:
         before_ms = time.time_ns() // 1_000_000
         first = ask(process, call(1, "twice"))["result"]
     assert first["resultType"] == "input_required"
@@ -246,5 +251,5 @@ def test_request_state_is_good_after_a_restart_by_the_time_of_day() -> None:
     expires_ms = json.loads(base64.urlsafe_b64decode(content + "=="))["expires"]
     assert 300_000 <= expires_ms - before_ms < 300_000 + LIMIT_S * 1000
     again = {"name": "twice", "arguments": {}, "requestState": first["requestState"]}
-    with served("returning_server:server") as process:
+    with served(command("returning_server:server")) as process:
         assert text_of(ask(process, request(2, "tools/call", **again))) == "came twice"
