@@ -22,6 +22,7 @@ from mcpsim.course import MISBEHAVING, STORIES, bench
 from mcpsim.course.misbehaving import TOPICS
 from mcpsim.live import record
 from mcpsim.workbook.lab import lab_arguments
+from tests.support.warm_servers import Warm
 
 
 @pytest.fixture
@@ -73,8 +74,8 @@ def test_arguments_without_a_meaning_are_refused(
 
 
 @pytest.mark.parametrize("command", ["misbehaving", "stories"])
-def test_a_reader_who_has_had_enough_sees_no_traceback(command: str) -> None:
-    words = [sys.executable, "-m", "mcpsim", command]
+def test_a_reader_who_has_had_enough_sees_no_traceback(command: str, warm: Warm) -> None:
+    words = warm([sys.executable, "-m", "mcpsim", command])
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -359,10 +360,10 @@ DISCOVER = {
 }
 
 
-def serve(*words: str, cwd: Path, message: object) -> dict[str, Any]:
+def answer_of(command: list[str], cwd: Path, message: object) -> dict[str, Any]:
     """Send one message to `mcpsim serve`, end its input, and read the one line of its output."""
     done = subprocess.run(
-        [sys.executable, "-m", "mcpsim", "serve", *words],
+        command,
         cwd=cwd,
         input=json.dumps(message) + "\n",
         capture_output=True,
@@ -404,13 +405,15 @@ def test_serve_offers_each_built_in_server(
 
 def test_serve_keeps_stdout_for_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN_SERVER)
-    answer = serve("own:mine", "--stdio", cwd=tmp_path, message=DISCOVER)
+    words = [sys.executable, "-m", "mcpsim", "serve", "own:mine", "--stdio"]
+    answer = answer_of(words, tmp_path, DISCOVER)
     assert answer["id"] == 1
     assert answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "mine"
 
 
-def test_serve_offers_the_era_that_is_asked_for(tmp_path: Path) -> None:
-    answer = serve("help-desk", "--stdio", "--era", "legacy", cwd=tmp_path, message=DISCOVER)
+def test_serve_offers_the_era_that_is_asked_for(tmp_path: Path, warm: Warm) -> None:
+    words = [sys.executable, "-m", "mcpsim", "serve", "help-desk", "--stdio", "--era", "legacy"]
+    answer = answer_of(warm(words), tmp_path, DISCOVER)
     assert "error" in answer
 
 
@@ -422,8 +425,10 @@ def test_serve_offers_the_era_that_is_asked_for(tmp_path: Path) -> None:
         ("mcpsim.course:nothing", "has nothing named nothing"),
     ],
 )
-def test_a_server_that_does_not_exist_is_an_error(name: str, sentence: str, run, tmp_path: Path) -> None:
-    done = run(sys.executable, "-m", "mcpsim", "serve", name, "--stdio", cwd=tmp_path)
+def test_a_server_that_does_not_exist_is_an_error(
+    name: str, sentence: str, run, tmp_path: Path, warm: Warm
+) -> None:
+    done = run(*warm([sys.executable, "-m", "mcpsim", "serve", name, "--stdio"]), cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stdout
 
