@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcpsim.audit import Report, audit
 from tests.interop.serving import serving
 from tests.interop.test_matrix import (
+    IMPORTS,
     MODERN,
     PATIENT_S,
     Cell,
@@ -25,6 +26,7 @@ from tests.interop.test_matrix import (
     expected,
     the_story,
 )
+from tests.support.warm_servers import Warm
 
 TAP = Path(__file__).parent / "taps.py"
 CELLS = [
@@ -44,9 +46,9 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address(warm: Warm) -> Iterator[str]:
     """The SDK's server on HTTP: what it remembers, it remembers by the names of the cells."""
-    with serving([*CELLS[-1].command, "--http"]) as address:
+    with serving(warm([*CELLS[-1].command, "--http"], *IMPORTS["sdk"])) as address:
         yield address
 
 
@@ -73,14 +75,16 @@ async def play(server: StdioServerParameters | str, cell: Cell) -> dict[str, Any
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
 @pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
-def test_nothing_that_must_hold_is_broken(cell: Cell, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_nothing_that_must_hold_is_broken(
+    cell: Cell, tmp_path: Path, request: pytest.FixtureRequest, warm: Warm
+) -> None:
     trace = tmp_path / "trace.jsonl"
-    tap = [str(TAP), cell.transport, str(trace)]
+    tap = [sys.executable, str(TAP), cell.transport, str(trace)]
     if cell.transport == "stdio":
-        server = StdioServerParameters(command=sys.executable, args=[*tap, *cell.command])
-        seen = anyio.run(play, server, cell)
+        command, *words = warm([*tap, *warm(cell.command, *IMPORTS["sdk"])])
+        seen = anyio.run(play, StdioServerParameters(command=command, args=words), cell)
     else:
-        with serving([sys.executable, *tap, request.getfixturevalue("address")]) as tapped:
+        with serving(warm([*tap, request.getfixturevalue("address")])) as tapped:
             seen = anyio.run(play, tapped, cell)
     assert seen == expected(cell)
     rows = rows_of(trace)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.suite import Check, Outcome, Report, Suite
+from tests.support.warm_servers import Warm
 
 HERE = Path(__file__).parent
 
@@ -31,8 +32,8 @@ def test_our_server(revision: str, suite: Suite, url: str, results: Path, keep: 
 
 
 @pytest.mark.parametrize("revision", OF_CLIENTS)
-def test_our_client(revision: str, suite: Suite, results: Path, keep: Keep) -> None:
-    command = [sys.executable, str(HERE / "client.py")]
+def test_our_client(revision: str, suite: Suite, results: Path, keep: Keep, warm: Warm) -> None:
+    command = warm([sys.executable, str(HERE / "client.py")])
     report = keep(suite.of_client(command, revision, results / f"client-{revision}"))
     assert len(report.required) == OF_CLIENTS[revision]
     assert_all_passed(report)
