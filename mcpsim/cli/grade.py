@@ -17,6 +17,7 @@ from mcpsim.workbook.grading import (
     as_csv,
     as_html,
     find_submissions,
+    fork_server,
     grade_submission,
 )
 
@@ -67,9 +68,9 @@ def _run(options: argparse.Namespace) -> int:
     folder: Path = options.folder.resolve()
     submissions = find_submissions(folder)
     limits = Limits(time_s=options.time, memory_mb=int(options.memory))
-    grade = partial(grade_submission, folder=folder, limits=limits)
     graded: list[GradedSubmission] = []
-    with ThreadPoolExecutor(int(options.jobs)) as pool:
+    with fork_server() as start, ThreadPoolExecutor(int(options.jobs)) as pool:
+        grade = partial(grade_submission, folder=folder, limits=limits, start=start)
         for one in pool.map(grade, submissions):
             print(f"{one.file}: {one.points} of {one.worth}", flush=True)
             graded.append(one)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from mcpsim.workbook.grading.grader import GradedExercise, GradedSubmission, Limits, grade_submission
 from mcpsim.workbook.grading.report import as_csv, as_html
+from mcpsim.workbook.grading.starting import fork_server
 from mcpsim.workbook.grading.submissions import Section, Submission, find_submissions
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "as_csv",
     "as_html",
     "find_submissions",
+    "fork_server",
     "grade_submission",
 ]

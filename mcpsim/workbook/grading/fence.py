@@ -208,6 +208,9 @@ def _fence(own: str, closed: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]]
                 raise error(f"Graded code may open files for writing {MOST_WRITTEN} times.")
 
     def fence(event: str, arguments: tuple[Any, ...]) -> None:
+        # Such as the code of a function: the grader itself asks for all of them after each exercise.
+        if event == "object.__getattr__":
+            return
         if starts(event, refused):
             raise error(f"Graded code may not use {event}.")
         if event == "import" and arguments[0] in doors:

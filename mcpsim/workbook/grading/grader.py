@@ -9,9 +9,6 @@ import os
 import queue
 import secrets
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -20,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-import mcpsim
 from mcpsim.course.exercises import Exercise, Outcome
-from mcpsim.course.exercises.kept import SWITCH
 from mcpsim.course.exercises.showing import cut
+from mcpsim.workbook.grading.starting import START_S, Start, start_anew
 from mcpsim.workbook.grading.submissions import Section, Submission
 
 LONGEST_LINE: Final = 500_000
@@ -31,10 +27,6 @@ LONGEST_TEXT: Final = 1_000
 # Of the time of an exercise, how much its check may take: more than a learner would wait, since a machine
 # that grades a class is a busy one. A check that gives up by itself can say what it waited for.
 PATIENT_SHARE: Final = 0.5
-# How long a process may take to be ready, on a machine that has much to do.
-START_S: Final = 60.0
-# What a process may need of the environment; the rest is the teacher's own.
-_ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONUTF8")
 
 _ENDED: Final = "Its process ended before the check was done."
 _TOO_LONG: Final = "It was stopped after {seconds:g} s."
@@ -107,13 +99,16 @@ class GradedSubmission:
         return sum(row.worth for row in self.exercises)
 
 
-def grade_submission(submission: Submission, folder: Path, limits: Limits) -> GradedSubmission:
+def grade_submission(
+    submission: Submission, folder: Path, limits: Limits, *, start: Start = start_anew
+) -> GradedSubmission:
     """Run a submission and say what it gets. Whatever it does, this returns.
 
     Args:
         submission: the notebook.
         folder: what was handed in; the submission cannot read there.
         limits: what it may use.
+        start: starts its processes; `fork_server` gives what does it faster for many submissions.
     """
     found: dict[str, tuple[int, str, str]] = {}
     if submission.problem:
@@ -121,7 +116,7 @@ def grade_submission(submission: Submission, folder: Path, limits: Limits) -> Gr
             exercise.task.name: (0, "stopped", submission.problem) for exercise in _exercises(submission)
         }
     else:
-        run = _Grading(submission, folder, limits)
+        run = _Grading(submission, folder, limits, start)
         while not run.is_done:
             run.start()
         found = run.found
@@ -150,7 +145,8 @@ def _exercises(submission: Submission) -> tuple[Exercise, ...]:
 class _Grading:
     """One submission on its way. A section that ends its process is left out of the next one."""
 
-    def __init__(self, submission: Submission, folder: Path, limits: Limits) -> None:
+    def __init__(self, submission: Submission, folder: Path, limits: Limits, start: Start) -> None:
+        self._start_process = start
         self._submission = submission
         self._folder = folder
         self._limits = limits
@@ -170,7 +166,7 @@ class _Grading:
             self._stop_rest(_NO_TIME)
             return
         word = secrets.token_hex(16)
-        with _folder() as own, _process(self._job(word), own) as lines:
+        with _folder() as own, _process(self._job(word), own, self._start_process) as lines:
             at = next(section.exercise for section in self._sections() if section.exercise not in self.found)
             reason = self._listen(lines, word, at)
         if reason is not None:
@@ -298,38 +294,27 @@ def _folder() -> Generator[Path, None, None]:
 
 
 @contextlib.contextmanager
-def _process(job: bytes, own: Path) -> Generator[queue.Queue[bytes | None], None, None]:
+def _process(job: bytes, own: Path, start: Start) -> Generator[queue.Queue[bytes | None], None, None]:
     """The process with its job, and the lines that it writes, with None at the end. The block ends it."""
-    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    environment |= {
-        "HOME": str(own),
-        SWITCH: "off",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        "PYTHONPATH": str(Path(mcpsim.__file__).parents[1]),
-        "TEMP": str(own),
-        "TMPDIR": str(own),
-    }
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "mcpsim.workbook.grading.process"],
-        cwd=own,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
+    with contextlib.ExitStack() as stack:
+        theirs_to_read, ours_to_write = os.pipe()
+        stdin = stack.enter_context(open(ours_to_write, "wb"))
+        ours_to_read, theirs_to_write = os.pipe()
+        stdout = stack.enter_context(open(ours_to_read, "rb"))
+        try:
+            end = start(own, theirs_to_read, theirs_to_write)
+        finally:
+            os.close(theirs_to_read)
+            os.close(theirs_to_write)
         lines: queue.Queue[bytes | None] = queue.Queue()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
+        reader = threading.Thread(target=_read, args=(stdout, lines), daemon=True)
         reader.start()
         try:
-            with contextlib.suppress(OSError), process.stdin as stdin:
+            with contextlib.suppress(OSError), stdin:
                 stdin.write(job)
             yield lines
         finally:
-            _end(process)
+            end()
             reader.join(timeout=5)
 
 
@@ -341,13 +326,3 @@ def _read(channel: IO[bytes], lines: queue.Queue[bytes | None]) -> None:
             if not line.endswith(b"\n") or lines.qsize() > 100:
                 break
     lines.put(None)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=10)

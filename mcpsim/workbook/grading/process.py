@@ -2,6 +2,9 @@
 
 It reads its job from standard input and answers on what was its standard output, one JSON object a line.
 Before the first of the learner's cells runs, both are taken away from it.
+
+With the descriptor of a socket as its argument it serves forks instead: it never sees a job, and each process
+that it forks reads one.
 """
 
 from __future__ import annotations
@@ -14,20 +17,25 @@ import gc
 import json
 import os
 import re
+import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
 from mcpsim.course import exercises
 from mcpsim.course.exercises import Exercise
 from mcpsim.course.exercises.showing import cut
 from mcpsim.workbook.grading.fence import limit_resources, raise_fence
+from mcpsim.workbook.grading.starting import of_its_own
 from mcpsim.workbook.grading.tampering import Marks
 
 LONGEST_TEXT: Final = 1_000
 LARGEST_TABLE: Final = 100_000
+#: The path of a folder, and what comes with it: the process's standard input and output.
+LONGEST_MESSAGE: Final = 10_000
+STREAMS: Final = 2
 
 _MAGIC: Final = re.compile(r"^\s*[%!].*$", re.MULTILINE)
 
@@ -35,15 +43,73 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
-    """Run the job on standard input."""
+    """Run the job on standard input, or serve forks."""
+    # Its address is looked up once; later the fence refuses that. The watchdog of the checks needs it.
+    assert ctypes.pythonapi.PyThreadState_SetAsyncExc
+    if len(sys.argv) > 1:
+        _serve(socket.socket(fileno=int(sys.argv[1])))
+    else:
+        _stay_for_good()
+        _run_job()
+
+
+def _stay_for_good() -> None:
+    # What was imported stays until the end: there is nothing in it for the collector.
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(connection: socket.socket) -> None:
+    """Fork a process for each message with a folder and two descriptors, until the other side is gone.
+
+    The answer is its number. Asked for such a number, it answers with it when that process has ended, and has
+    no such process any more; otherwise with 0.
+    """
+    assert sys.platform != "win32"
+    for make in exercises.SETS:
+        _names(make.__name__)
+    marks = Marks()
+    _stay_for_good()
+    while True:
+        words, descriptors, _, _ = socket.recv_fds(connection, LONGEST_MESSAGE, STREAMS)
+        if not words:
+            return
+        if descriptors:
+            number = _fork(Path(os.fsdecode(words)), descriptors, connection, marks)
+        else:
+            number, _ = os.waitpid(int(words), os.WNOHANG)
+        connection.send(b"%d" % number)
+
+
+def _fork(own: Path, descriptors: Sequence[int], connection: socket.socket, marks: Marks) -> int:
+    assert sys.platform != "win32"
+    reading, writing = os.pipe()
+    number = os.fork()
+    if not number:
+        connection.close()
+        os.close(reading)
+        # A session is a process group that it cannot leave: so it can be ended with all that it started.
+        os.setsid()
+        os.close(writing)
+        for target, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, target)
+            os.close(descriptor)
+        os.chdir(own)
+        os.environ.update(of_its_own(own))
+        _run_job(marks)
+    for descriptor in (writing, *descriptors):
+        os.close(descriptor)
+    # It has its session when this end is closed.
+    os.read(reading, 1)
+    os.close(reading)
+    return number
+
+
+def _run_job(marks: Marks | None = None) -> NoReturn:
     job = json.loads(sys.stdin.buffer.read())
     say = _channel(job.pop("word"))
     limit_resources(job["memory_mb"], job["cpu_s"])
-    # Its address is looked up once; later the fence refuses that. The watchdog of the checks needs it.
-    assert ctypes.pythonapi.PyThreadState_SetAsyncExc
-    # What was imported stays until the end: there is nothing in it for the collector.
-    gc.freeze()
-    _grade(job, say)
+    _grade(job, say, marks)
     sys.stdout.flush()
     # Not by the usual way: what the learner's code left behind, such as threads, shall not run now.
     os._exit(0)
@@ -65,9 +131,9 @@ def _channel(word: str) -> Say:
     return say
 
 
-def _grade(job: Mapping[str, Any], say: Say) -> None:
+def _grade(job: Mapping[str, Any], say: Say, marks: Marks | None) -> None:
     names = _names(job["set"])
-    marks = Marks()
+    marks = marks or Marks()
     raise_fence(Path.cwd(), tuple(map(Path, job["closed"])))
     for section in job["sections"]:
         name = section["exercise"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcpsim.course import exercises
 from mcpsim.course.exercises import SETS, Exercise, Verdict
 from mcpsim.course.stories import STORIES
 from mcpsim.workbook.grading.tampering import Marks
@@ -16,6 +17,12 @@ from mcpsim.workbook.grading.tampering import Marks
 
 def other(*arguments: Any, more: Any = None) -> Any:
     """What stands there instead."""
+
+
+def rename_the_last(patch: pytest.MonkeyPatch) -> None:
+    name, value = list(vars(Verdict).items())[-1]
+    patch.delattr(Verdict, name)
+    patch.setattr(Verdict, "another_name", value, raising=False)
 
 
 Tamper = Callable[[pytest.MonkeyPatch], None]
@@ -35,6 +42,12 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
     "a builtin": (lambda patch: patch.setattr("builtins.sorted", other), "builtins"),
     "a new builtin": (lambda patch: patch.setattr("builtins.forged", other, raising=False), "builtins"),
     "a table": (lambda patch: patch.setitem(STORIES, "first-call", None), "STORIES"),
+    "a list": (lambda patch: patch.setattr(exercises, "__all__", exercises.__all__[1:]), "__all__"),
+    "a new name in a class": (
+        lambda patch: patch.setattr(Exercise, "__del__", other, raising=False),
+        "Exercise.__del__",
+    ),
+    "a name alone": (rename_the_last, f"Verdict.{list(vars(Verdict))[-1]}"),
     "a tuple": (lambda patch: patch.setattr("mcpsim.course.exercises.SETS", SETS[1:]), "SETS"),
     "a text": (lambda patch: patch.setattr("mcpsim.course.exercises.__doc__", "forged"), "__doc__"),
     "a module": (lambda patch: patch.setitem(sys.modules, "random", json), "random"),
@@ -48,4 +61,13 @@ def test_what_was_changed_is_named(tamper: Tamper, what: str) -> None:
         tamper(patch)
         found = marks.change()
     assert what in found
+    assert marks.change() == ""
+
+
+def test_what_was_put_into_a_list_is_named() -> None:
+    marks = Marks()
+    exercises.__all__.append("forged")
+    found = marks.change()
+    exercises.__all__.remove("forged")
+    assert "exercises.__all__" in found
     assert marks.change() == ""
