@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from mcpsim import Context, Server, widgets
 from mcpsim.course import MISBEHAVING, STORIES, basket_shop, bench
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.standalone import standalone_html
-from tests.browser.in_page import Shown
+from tests.browser.in_page import Shown, Stage
 from tests.live.npm import installed
 
 AXE: Final = "4.14.1"
@@ -261,11 +261,6 @@ WALKS: Final[dict[str, tuple[Callable[[], Picture], list[State]]]] = {
     ),
 }
 
-#: Everything that a user can go to with the Tab key: what is not, is gone to with the arrows from there.
-STOPS: Final = """() => [...document.querySelectorAll(
-    "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]")]
-  .filter(one => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ visibilityProperty: true }))"""
-
 #: What is under the page's edge, cut, or under something else.
 BROKEN: Final = """() => {
   const broken = [];
@@ -300,56 +295,103 @@ def axe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return (installed(cache, "axe-core", AXE) / "axe.min.js").read_text(encoding="utf-8")
 
 
+def load(page: Page, axe: str) -> None:
+    """Have axe-core in the page, where it is not yet."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe)
+
+
 def theme_style(theme: str) -> str:
     """The colours of JupyterLab in one of its themes."""
     folder = Path(sys.prefix) / "share" / "jupyter" / "lab" / "themes" / "@jupyterlab"
     return (folder / f"theme-{theme}-extension" / "index.css").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def warm(browser: Browser) -> Iterator[Stage]:
+    """One page for all: what its browser has compiled, the views and axe-core, it need not compile again."""
+    stage = Stage(browser)
+    stage.page.set_default_timeout(5_000)
+    yield stage
+    stage.close()
+
+
 @pytest.fixture
-def contexts(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
-    opened: list[BrowserContext] = []
-
-    def open_context(**options: Any) -> BrowserContext:
-        context = browser.new_context(**({"reduced_motion": "reduce"} | options))
-        context.set_default_timeout(5_000)
-        opened.append(context)
-        return context
-
-    yield open_context
-    for context in opened:
-        context.close()
+def stage(warm: Stage) -> Iterator[Stage]:
+    yield warm
+    warm.page.evaluate("window.leave && window.leave()")
+    warm.shown = None
+    warm.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    warm.page.set_viewport_size(warm.SIZE)
+    warm.page.mouse.move(0, 0)
 
 
-def show(context: BrowserContext, widget: Picture, *, body: str = "", style: str = "") -> Page:
-    """The widget between two buttons, in a page whose body has these attributes."""
-    page = context.new_page()
-    shown = Shown(page, widget)
-    page.expose_function("kernel", shown.kernel)
+def show(stage: Stage, widget: Picture, *, width: int = 1200, body: str = "class=plain") -> Page:
+    """The widget between two buttons, in a page that is so wide and whose body has these attributes."""
+    page = stage.page
+    page.set_viewport_size({"width": width, "height": 900})
+    stage.shown = shown = Shown(page, widget)
     text = shown.html()
-    if body:
-        text = text.replace('<body data-jp-theme-light="true"', f"<body {body}")
-    text = text.replace("background: #fff;", f"background: var(--jp-layout-color1, Canvas); }} {style} x {{")
+    text = text.replace('<body data-jp-theme-light="true"', f"<body {body}")
+    text = text.replace("background: #fff;", "background: var(--jp-layout-color1, Canvas);")
     text = text.replace('<div id="here">', '<button>before</button><div id="here">')
     text = text.replace("</div></main>", "</div><button>after</button></main>")
     page.set_content(text)
     page.locator("[role=region]").first.wait_for()
+    page.evaluate("window.judged = {}")
     return page
 
 
-def found(page: Page, axe: str, **options: Any) -> list[str]:
-    """What axe-core finds in the widget."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(axe)
-    result = page.evaluate(
-        """options => axe.run({ include: [["#here"]] }, { resultTypes: ["violations"], ...options })""",
-        options,
-    )
-    return [
-        f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
-        for violation in result["violations"]
-        for node in violation["nodes"]
-    ]
+#: Runs axe-core on the widget: the first time on all of it, then on what was not judged before as it is now.
+#: That is an element with other attributes (whatever they count), other kinds of children, other colours or
+#: another size, and all in it; and a target that is so small that it matters what is beside it. The contrast
+#: takes most of the time: what in an element that is new was judged before need not be measured again.
+JUDGE: Final = """async ([memory, whole, options]) => {
+  const known = ((window.judged ??= {})[memory] ??= new Map());
+  const here = document.querySelector("#here");
+  const targets = "a, button, input, select, textarea, summary, [role=option], [role=tab], [tabindex]";
+  const looks = ["color", "background-color", "font-size", "font-weight", "opacity", "visibility"];
+  const drawn = new Set(["style", "d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"]);
+  const named = /^(id|for|href|aria-(\\w+by|controls|owns|activedescendant|details|errormessage))$/;
+  const boxes = [...here.querySelectorAll(targets)].map(one => one.getBoundingClientRect());
+  const beside = box => boxes
+    .map(other => [other.x - box.x, other.y - box.y, other.width, other.height].map(Math.round))
+    .filter(([x, y, width, height]) => width && x < 48 && y < 48 && x + width > -24 && y + height > -24);
+  const roots = [], fresh = [];
+  const look = (one, above, within) => {
+    const style = getComputedStyle(one);
+    if (style.display === "none") return;
+    const box = one.getBoundingClientRect();
+    const own = [above, one.localName];
+    for (const { name, value } of one.attributes) {
+      if (!drawn.has(name)) own.push(`${name}=${named.test(name) ? value : value.replace(/\\d+/g, "0")}`);
+    }
+    const texts = [...one.childNodes].filter(child => child.nodeType === Node.TEXT_NODE);
+    own.push(Math.min(2, texts.map(text => text.data.trim()).join("").length));
+    own.push([...new Set([...one.children].map(child => `${child.localName} ${child.role}`))].sort());
+    own.push(looks.map(name => style.getPropertyValue(name)));
+    own.push(Math.min(24, Math.floor(box.width)), Math.min(24, Math.floor(box.height)));
+    if (Math.min(box.width, box.height) < 24 && one.matches(targets)) own.push(beside(box));
+    const key = own.join("\\n");
+    const asked = !known.has(key);
+    if (asked) {
+      known.set(key, known.size);
+      fresh.push(one);
+      if (!within) roots.push(one);
+    }
+    for (const child of one.children) look(child, known.get(key), within || asked);
+  };
+  const first = !known.size;
+  look(here, -1, false);
+  if (!whole && !roots.length) return [];
+  fresh.forEach(one => one.setAttribute("data-fresh", ""));
+  axe.configure({ rules: [{ id: "color-contrast", selector: first ? "*" : "[data-fresh]" }] });
+  const include = whole ? [here] : roots;
+  const { violations } = await axe.run({ include }, { resultTypes: ["violations"], ...options });
+  fresh.forEach(one => one.removeAttribute("data-fresh"));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`));
+}"""
 
 
 #: The rules of axe-core for what a theme and a size change. All others are about the same elements in both.
@@ -358,15 +400,47 @@ LOOKS: Final = {
 }
 
 
+#: How it is looked at: at its full width and in 900 pixels, and at 200 % of a screen of 1400 pixels. And what
+#: axe-core is asked.
+VIEWS: Final[list[tuple[str, dict[str, int], dict[str, Any] | None]]] = [
+    ("light", {"width": 1200, "height": 900, "deviceScaleFactor": 1}, {}),
+    ("light", {"width": 900, "height": 900, "deviceScaleFactor": 1}, None),
+    ("dark", {"width": 700, "height": 600, "deviceScaleFactor": 2}, LOOKS),
+]
+
+#: What can be pressed, and is neither on the way of the Tab key nor an entry that the arrows go to.
+ALONE: Final = """() => [...document.querySelectorAll("#here :is(button, input, select, textarea)")]
+  .filter(one => one.tabIndex < 0 && one.checkVisibility({ visibilityProperty: true }))
+  .filter(one => !one.closest("[role=tablist], [role=menu], [role=listbox], [role=toolbar]"))
+  .map(one => `No key goes to it: ${one.outerHTML.slice(0, 200)}`)"""
+
+#: Until what the last act changed is laid out, and what watches sizes has seen it.
+SETTLED: Final = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+#: How many animations and transitions run.
+MOVING: Final = "document.getAnimations().filter(one => one.playState === 'running').length"
+
+THEMED: Final = f"""theme => {{
+  document.body.dataset.jpThemeLight = String(theme === "light");
+  for (const one of document.querySelectorAll("style[data-theme]")) {{
+    one.disabled = one.dataset.theme !== theme;
+  }}
+  return {SETTLED};
+}}"""
+
+#: What is wrong in a theme: what axe-core finds, where it is asked, what is broken, what moves, and what no
+#: key goes to.
+WRONG: Final = f"""async ([theme, whole, options]) => {{
+  await ({THEMED})(theme);
+  const moving = {MOVING} ? ["Something moves."] : [];
+  const found = options ? await ({JUDGE})([theme, whole, options]) : [];
+  return [...moving, ...found, ...({BROKEN})(), ...({ALONE})()];
+}}"""
+
+
 def settle(page: Page) -> None:
     """Wait until what the last act changed is laid out, and what watches sizes has seen it."""
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def moving(page: Page) -> int:
-    """How many animations and transitions run."""
-    running = "document.getAnimations().filter(one => one.playState === 'running').length"
-    return int(page.evaluate(running))
+    page.evaluate(SETTLED)
 
 
 def name_of(walk: str) -> str:
@@ -382,55 +456,125 @@ def test_every_widget_is_here() -> None:
     assert {name_of(walk) for walk in WALKS} == every
 
 
-#: How it is looked at: at its full width and in 900 pixels, and at 200 % of a screen of 1400 pixels.
-SIZES: Final[dict[str, list[dict[str, Any]]]] = {
-    "light": [{"width": 1200, "height": 900}, {"width": 900, "height": 900}],
-    "dark": [{"width": 700, "height": 600, "deviceScaleFactor": 2}],
-}
+#: Note what gets the focus, one after the other: whether it is seen, and where it is.
+WATCHED: Final = """() => {
+  window.stops = [];
+  document.addEventListener("focusin", ({ target: one }) => {
+    const style = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    window.stops.push({
+      mark: one.dataset.stop ?? one.textContent,
+      seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1,
+      inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+      html: one.outerHTML.slice(0, 200),
+    });
+  });
+}"""
+
+#: Mark everything that a user can go to with the Tab key: what is not, is gone to with the arrows from there.
+#: Returns the mark, the name, the kind and the text of each.
+STOPS: Final = """() => {
+  window.focused = document.activeElement;
+  const all = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
+  // Of a group of radio buttons one stands for all.
+  const name = one => one.type === "radio" ? `radio ${one.name}` : one.dataset.stop;
+  return [...document.querySelectorAll(`#here :is(${all})`)]
+    .filter(one => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ visibilityProperty: true }))
+    .map((one, place) => {
+      one.dataset.stop = place;
+      const kind = `${one.localName} ${one.className} ${one.role} ${one.type}`;
+      return [one.dataset.stop, name(one), kind, one.outerHTML.slice(0, 200)];
+    });
+}"""
+
+UNMARKED: Final = """() => {
+  document.querySelectorAll("[data-stop]").forEach(one => { delete one.dataset.stop; });
+  window.focused.focus();
+}"""
+
+
+def tab_through(page: Page, begin: str, key: str, end: str) -> list[dict[str, Any]]:
+    """What has the focus, one after the other, from the button before or behind the widget to the other."""
+    page.get_by_role("button", name=begin, exact=True).focus()
+    page.evaluate("window.stops = []")
+    stops: list[dict[str, Any]] = []
+    for _ in range(20):
+        for _ in range(10):
+            page.keyboard.press(key)
+        stops = page.evaluate("window.stops")
+        marks = [stop["mark"] for stop in stops]
+        if end in marks:
+            return stops[: marks.index(end)]
+    raise AssertionError(f"The focus never comes out: {[stop['html'] for stop in stops[-5:]]}")
+
+
+def reached(page: Page, before: set[tuple[str, ...]]) -> list[str]:
+    """What is wrong where the Tab key goes through all: nothing is, and the focus can always be seen.
+
+    Args:
+        before: the ways that were gone before, each as the kinds of its stops, in order. None is gone again;
+            and none is gone back whose every kind of stop is in one of them.
+    """
+    stops = page.evaluate(STOPS)
+    names = {stop: name for stop, name, _, _ in stops}
+    texts = {name: text for _, name, _, text in stops}
+    kinds = tuple(kind for _, _, kind, _ in stops)
+    wrong: list[str] = []
+    if kinds not in before:
+        there = tab_through(page, "before", "Tab", "after")
+        wrong += [f"The focus is not seen: {stop['html']}" for stop in there if not stop["seen"]]
+        wrong += [f"Out of view: {stop['html']}" for stop in there if not stop["inside"]]
+        gone_to = {names.get(stop["mark"]) for stop in there}
+        wrong += [f"The Tab key skips it: {texts[name]}" for name in set(texts) - gone_to]
+        if not set(kinds) <= {kind for way in before for kind in way}:
+            back = {names.get(stop["mark"]) for stop in tab_through(page, "after", "Shift+Tab", "before")}
+            wrong += [f"Only on one way: {texts.get(name, name)}" for name in back ^ gone_to]
+        before.add(kinds)
+    page.evaluate(UNMARKED)
+    return wrong
 
 
 @pytest.mark.parametrize("walk", WALKS)
-def test_axe_finds_nothing_and_nothing_breaks(
-    contexts: Callable[..., BrowserContext], axe: str, walk: str
-) -> None:
+def test_nothing_is_wrong_on_the_way(stage: Stage, axe: str, walk: str) -> None:
+    """Axe-core finds nothing, nothing breaks, and the Tab key goes through all and comes out.
+
+    In the first state and in the last one all is judged, so that what refers to something else is judged with
+    it; in each state between them, what was not judged before as it is now.
+    """
     make, states = WALKS[walk]
-    context = contexts(viewport={"width": 1200, "height": 900})
-    page = show(context, make(), body='data-jp-theme-light="true"')
+    page = show(stage, make(), body='data-jp-theme-light="true"')
+    load(page, axe)
     for theme in THEMES:
         page.add_style_tag(content=theme_style(theme)).evaluate(
             "(one, theme) => { one.dataset.theme = theme; }", theme
         )
-    session = context.new_cdp_session(page)
+    page.evaluate(WATCHED)
+    session = page.context.new_cdp_session(page)
     wrong: list[str] = []
+    ways: set[tuple[str, ...]] = set()
 
-    def look(theme: str, size: dict[str, Any]) -> None:
-        page.evaluate(
-            """theme => {
-              document.body.dataset.jpThemeLight = String(theme === "light");
-              for (const one of document.querySelectorAll("style[data-theme]")) {
-                one.disabled = one.dataset.theme !== theme;
-              }
-            }""",
-            theme,
-        )
+    def resize(size: dict[str, int]) -> None:
         # Also where the page fills the screen, and its window cannot be resized.
-        session.send("Emulation.setDeviceMetricsOverride", {"deviceScaleFactor": 1, "mobile": False, **size})
-        settle(page)
+        session.send("Emulation.setDeviceMetricsOverride", {"mobile": False, **size})
 
-    for state, act in states:
-        look("light", SIZES["light"][0])
+    def begin() -> None:
+        resize(VIEWS[0][1])
+        page.evaluate(THEMED, VIEWS[0][0])
+
+    begin()
+    for number, (state, act) in enumerate(states):
         act(page)
-        settle(page)
-        assert moving(page) == 0
-        for theme, sizes in SIZES.items():
-            for place, size in enumerate(sizes):
-                if place or theme != "light":
-                    look(theme, size)
-                if not place:
-                    asked = {} if theme == "light" else LOOKS
-                    wrong += [f"{state}, {theme}: {each}" for each in found(page, axe, **asked)]
-                broken = page.evaluate(BROKEN)
-                wrong += [f"{state}, {theme}, {size['width']} pixels: {each}" for each in broken]
+        last = number == len(states) - 1
+        for theme, size, asked in VIEWS:
+            resize(size)
+            for each in page.evaluate(WRONG, [theme, last, asked]):
+                wrong.append(f"{state}, {theme}, {size['width']} pixels: {each}")
+        begin()
+        # Going through all takes its time: at every third state, and at the end. A menu closes when it is
+        # left; a projector hides the page, and the buttons around the widget.
+        if (number % 3 == 0 or last) and not re.search("the menu|on a projector", state):
+            wrong.extend(f"{state}: {each}" for each in reached(page, ways))
+    session.detach()
     assert wrong == []
 
 
@@ -454,11 +598,10 @@ PLACES: Final[dict[str, tuple[str, Any, str]]] = {
 
 
 @pytest.mark.parametrize("walk", ["Player: findings", "Bench", "MessageLab", "Comparison", "CacheTimeline"])
-def test_every_text_stands_out_in_every_place(
-    contexts: Callable[..., BrowserContext], axe: str, walk: str
-) -> None:
+def test_every_text_stands_out_in_every_place(stage: Stage, axe: str, walk: str) -> None:
     make, states = WALKS[walk]
-    page = show(contexts(viewport={"width": 1200, "height": 900}), make(), body="class=plain")
+    page = show(stage, make())
+    load(page, axe)
     states[0][1](page)
     own = page.add_style_tag(content="/* of the place */")
     only = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
@@ -467,89 +610,11 @@ def test_every_text_stands_out_in_every_place(
         page.evaluate("classes => { document.body.className = classes; }", classes)
         own.evaluate("(one, style) => { one.textContent = style; }", style)
         settle(page)
-        assert found(page, axe, **only) == [], place
+        assert page.evaluate(JUDGE, [place, False, only]) == [], place
         # The widget goes with the place around it.
         ground = page.locator(".mcpsim-ui").first.evaluate("one => getComputedStyle(one).backgroundColor")
         red = int(re.findall(r"\d+", ground)[0])
         assert (red < 80) if "dark" in place else (red > 200), (place, ground)
-
-
-#: Note what gets the focus, one after the other: whether it is seen, and where it is.
-WATCHED: Final = """() => {
-  window.stops = [];
-  document.addEventListener("focusin", ({ target: one }) => {
-    const style = getComputedStyle(one);
-    const box = one.getBoundingClientRect();
-    window.stops.push({
-      mark: one.dataset.stop ?? one.textContent,
-      seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1,
-      inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
-      html: one.outerHTML.slice(0, 200),
-    });
-  });
-}"""
-
-
-#: What can be pressed, and is neither on the way of the Tab key nor an entry that the arrows go to.
-ALONE: Final = """() => [...document.querySelectorAll("#here :is(button, input, select, textarea)")]
-  .filter(one => one.tabIndex < 0 && one.checkVisibility({ visibilityProperty: true }))
-  .filter(one => !one.closest("[role=tablist], [role=menu], [role=listbox], [role=toolbar]"))
-  .map(one => one.outerHTML.slice(0, 200))"""
-
-
-def tab_through(page: Page, begin: str, key: str, end: str) -> list[dict[str, Any]]:
-    """What has the focus, one after the other, from the button before or behind the widget to the other."""
-    page.get_by_role("button", name=begin, exact=True).focus()
-    page.evaluate("window.stops = []")
-    stops: list[dict[str, Any]] = []
-    for _ in range(20):
-        for _ in range(10):
-            page.keyboard.press(key)
-        stops = page.evaluate("window.stops")
-        marks = [stop["mark"] for stop in stops]
-        if end in marks:
-            return stops[: marks.index(end)]
-    raise AssertionError(f"The focus never comes out: {[stop['html'] for stop in stops[-5:]]}")
-
-
-@pytest.mark.parametrize("walk", WALKS)
-def test_the_tab_key_goes_through_all_and_comes_out(
-    contexts: Callable[..., BrowserContext], walk: str
-) -> None:
-    """And the focus can always be seen. What the Tab key skips is an entry of something that it goes to."""
-    make, states = WALKS[walk]
-    page = show(contexts(viewport={"width": 1000, "height": 900}), make(), body='data-jp-theme-light="true"')
-    page.evaluate(WATCHED)
-    for place, (state, act) in enumerate(states):
-        act(page)
-        settle(page)
-        alone = page.evaluate(ALONE)
-        assert alone == [], state
-        # Going through all takes its time: at every third state, and at the end.
-        if place % 3 and place < len(states) - 1:
-            continue
-        if state in ("the menu", "on a projector", "a message on a projector"):
-            # A menu closes when it is left; a projector hides the page, and the buttons around the widget.
-            continue
-        reachable = page.evaluate(f"""() => {{
-          const stops = ({STOPS})().filter(one => one.closest("#here"));
-          stops.forEach((one, i) => {{ one.dataset.stop = i; }});
-          // Of a group of radio buttons one stands for all.
-          const name = one => one.type === "radio" ? `radio ${{one.name}}` : one.dataset.stop;
-          return stops.map(one => [one.dataset.stop, name(one), one.outerHTML.slice(0, 200)]);
-        }}""")
-        names = {stop: name for stop, name, _ in reachable}
-        places = {name: text for _, name, text in reachable}
-        there = tab_through(page, "before", "Tab", "after")
-        for stop in there:
-            assert stop["seen"], f"{state}: the focus is not seen at {stop['html']}"
-            assert stop["inside"], f"{state}: out of view: {stop['html']}"
-        gone_to = {names.get(stop["mark"]) for stop in there}
-        missing = set(names.values()) - gone_to
-        assert missing == set(), (state, [places[name] for name in missing])
-        back = tab_through(page, "after", "Shift+Tab", "before")
-        assert {names.get(stop["mark"]) for stop in back} == gone_to, state
-        page.evaluate("document.querySelectorAll('[data-stop]').forEach(one => { delete one.dataset.stop; })")
 
 
 def live(page: Page, target: Locator) -> dict[str, Any]:
@@ -580,10 +645,10 @@ def live(page: Page, target: Locator) -> dict[str, Any]:
     ],
 )
 def test_what_happens_is_announced(
-    contexts: Callable[..., BrowserContext], walk: str, place: str, acts: list[Callable[[Page], None]]
+    stage: Stage, walk: str, place: str, acts: list[Callable[[Page], None]]
 ) -> None:
     """A live region that is there before, and stays the same element: only its text changes."""
-    page = show(contexts(viewport={"width": 1200, "height": 900}), WALKS[walk][0](), body="class=plain")
+    page = show(stage, WALKS[walk][0]())
     region = page.locator(place).first
     assert live(page, region)["live"] == "polite"
     assert live(page, region)["atomic"] is True
@@ -599,16 +664,17 @@ def test_what_happens_is_announced(
         assert region.inner_text().strip()
 
 
-def test_without_a_wish_for_calm_there_is_motion(contexts: Callable[..., BrowserContext]) -> None:
+def test_without_a_wish_for_calm_there_is_motion(stage: Stage) -> None:
     """So that the tests above, which find none, would find it."""
-    page = show(contexts(reduced_motion="no-preference"), WALKS["Player: rounds"][0](), body="class=plain")
+    page = show(stage, WALKS["Player: rounds"][0]())
+    page.emulate_media(reduced_motion="no-preference")
     in_player("ArrowRight")(page)
-    assert moving(page) > 0
+    assert page.evaluate(MOVING) > 0
 
 
-def test_the_page_without_a_kernel_has_no_faults(contexts: Callable[..., BrowserContext], axe: str) -> None:
-    page = contexts(viewport={"width": 1200, "height": 900}).new_page()
+def test_the_page_without_a_kernel_has_no_faults(stage: Stage, axe: str) -> None:
+    page = stage.page
     page.set_content(standalone_html(STORIES["two-rounds"].play().recording))
     page.locator(".mcpsim-player").wait_for()
-    page.evaluate(axe)
+    load(page, axe)
     assert page.evaluate("axe.run('main').then(found => found.violations.map(one => one.id))") == []
