@@ -21,8 +21,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-#: What every kernel needs, and what nearly every notebook imports.
-IMPORTED: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "mcpsim.course", "mcpsim.widgets")
+#: What every kernel needs, and what most notebooks import, many of them only when they need it.
+IMPORTED: Final = (
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "ipykernel.debugger",
+    "IPython.core.completerlib",
+    "IPython.core.debugger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "anyio._backends._asyncio",
+    "jsonschema",
+    "mcp_types.methods",
+    "mcpsim.course.exercises",
+    "mcpsim.widgets",
+    "psutil",
+    "sqlite3",
+    "tornado.platform.asyncio",
+)
 #: What a notebook imports from. They define nothing themselves, and mcpsim looks for a running IPython.
 ANEW: Final = ("mcpsim.course", "mcpsim")
 #: How a kernel is started, up to its options.
