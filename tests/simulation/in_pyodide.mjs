@@ -1,12 +1,16 @@
-// Runs a Python file in Pyodide, and prints the last value: node in_pyodide.mjs PYODIDE PACKAGES PROJECT FILE
-// Nothing is fetched: the packages and the project are folders of this machine.
+// Runs a Python file in Pyodide, and prints the last value:
+//
+//     node in_pyodide.mjs PYODIDE PACKAGES PROJECT FILE BYTECODE
+//
+// Nothing is fetched: the packages and the project are folders of this machine, and what is compiled is kept in
+// one of it.
 import { pathToFileURL } from "node:url";
 
-const [pyodide, packages, project, file] = process.argv.slice(2);
+const [pyodide, packages, project, file, bytecode] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`).href);
 try {
-  const python = await loadPyodide({ env: { HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1" } });
-  for (const [place, root] of [["/packages", packages], ["/project", project]]) {
+  const python = await loadPyodide({ env: { HOME: "/home/pyodide", PYTHONPYCACHEPREFIX: "/bytecode" } });
+  for (const [place, root] of [["/packages", packages], ["/project", project], ["/bytecode", bytecode]]) {
     python.FS.mkdirTree(place);
     python.FS.mount(python.FS.filesystems.NODEFS, { root }, place);
   }

@@ -30,6 +30,8 @@ PYODIDE_PLATFORM = "pyemscripten_2026_0_wasm32"
 # rpds-py is a part of Pyodide's own distribution, which is not in any registry. This is the same in Python.
 INSTEAD = {"rpds-py": ("pyrsistent-as-rpds-py", "pyrsistent")}
 
+BYTECODE = "bytecode"
+
 Version = tuple[int, int]
 QUIET: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 600}
 
@@ -37,23 +39,21 @@ QUIET: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout":
 def other_pythons() -> Mapping[Version, str]:
     """The interpreters of other supported versions than the running one, by version."""
     found: dict[Version, str] = {}
-    for candidate in (*_on_the_path(), *_of_pyenv()):
+    for candidate in _of_pyenv():
         version = _version_of(candidate)
-        if version in SUPPORTED and version != sys.version_info[:2]:
+        if version is not None:
             found.setdefault(version, candidate)
-    return found
-
-
-def _on_the_path() -> Iterator[str]:
-    for major, minor in SUPPORTED:
-        if path := shutil.which(f"python{major}.{minor}"):
-            yield path
+    # Only what is still wanted: a shim of pyenv takes long to say no.
+    for version in SUPPORTED:
+        path = None if version in found else shutil.which(f"python{version[0]}.{version[1]}")
+        if path is not None and _version_of(path) == version:
+            found[version] = path
+    return {one: found[one] for one in SUPPORTED if one in found and one != sys.version_info[:2]}
 
 
 def _of_pyenv() -> Iterator[str]:
-    if shutil.which("pyenv"):
-        for version in _output("pyenv", "versions", "--bare").split():
-            yield str(Path(_output("pyenv", "prefix", version).strip()) / "bin" / "python")
+    if pyenv := shutil.which("pyenv"):
+        yield from map(str, sorted(Path(_output(pyenv, "root").strip(), "versions").glob("*/bin/python")))
 
 
 def _output(*words: str) -> str:
@@ -63,7 +63,7 @@ def _output(*words: str) -> str:
 def _version_of(python: str) -> Version | None:
     # A shim of pyenv is there for every version, but refuses to run most of them.
     try:
-        text = _output(python, "-c", "import sys; print(*sys.version_info[:2])").split()
+        text = _output(python, "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])").split()
     except OSError:
         return None
     return (int(text[0]), int(text[1])) if len(text) == 2 else None
@@ -197,18 +197,21 @@ def run_in_pyodide(script: Path, project: Path, cache: Path) -> str:
     """What the runner prints for a script, run in Pyodide on this Node.js, without a network."""
     packages = packages_for(Target(PYODIDE_PYTHON, PYODIDE_PLATFORM), cache)
     runner, file = Path(__file__).with_name("in_pyodide.mjs"), script.relative_to(project).as_posix()
-    words = [str(runner), str(pyodide(cache)), str(packages), str(project), file]
+    bytecode = cache / BYTECODE
+    bytecode.mkdir(exist_ok=True)
+    words = [str(runner), str(pyodide(cache)), str(packages), str(project), file, str(bytecode)]
     return _check(node(words, return_completed_process=True, **QUIET))
 
 
-def run_python(python: str, script: Path, packages: Iterable[Path], **environment: str) -> str:
+def run_python(python: str, script: Path, packages: Iterable[Path], cache: Path, **environment: str) -> str:
     """What a script prints, run with these folders on the path and nothing of the user's."""
     path = os.pathsep.join(map(str, packages))
+    # What is compiled is kept beside the packages: to compile takes as long as to import.
+    given = {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1", "PYTHONPYCACHEPREFIX": str(cache / BYTECODE)}
+    taken = ("PYTHONDONTWRITEBYTECODE",)
     done = subprocess.run(
         [python, str(script)],
-        env=os.environ
-        | {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        | environment,
+        env={name: value for name, value in os.environ.items() if name not in taken} | given | environment,
         check=False,
         **QUIET,
     )
