@@ -68,19 +68,18 @@ def events_of_one_row(size: int) -> Iterator[Row]:
 
 
 def seconds(rows: list[Row]) -> float:
-    """The time of this thread, the best of three."""
-    found: list[float] = []
-    for _ in range(3):
-        start = time.thread_time()
-        assert [one for one in audit(rows).skipped if "failed" in one.why] == []
-        found.append(time.thread_time() - start)
-    return min(found)
+    """The time of this thread."""
+    start = time.thread_time()
+    assert [one for one in audit(rows).skipped if "failed" in one.why] == []
+    return time.thread_time() - start
 
 
 @pytest.mark.parametrize("shape", [a_batch, sessions, events_of_one_row])
 def test_the_work_is_in_proportion_to_the_size(shape: Callable[[int], Iterator[Row]]) -> None:
-    few, many = (seconds(list(shape(size))) for size in (SIZE, SIZE * TIMES))
-    assert many < MOST * few
+    few, many = list(shape(SIZE)), list(shape(SIZE * TIMES))
+    bound_s = MOST * min(seconds(few) for _ in range(3))
+    # The best of three, as well: the second is only measured where the first took too long.
+    assert any(seconds(many) < bound_s for _ in range(3))
 
 
 def test_a_template_names_no_more_than_can_be_matched() -> None:
