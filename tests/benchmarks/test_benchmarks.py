@@ -5,38 +5,50 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.warm_servers import Warm
+
 HERE = Path(__file__).parent
 
+Printed = Callable[..., Any]
 
-def printed(script: str, *options: str) -> Any:
-    command = [sys.executable, str(HERE / script), *options]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+
+@pytest.fixture
+def printed(warm: Warm) -> Printed:
+    """Run a script, in a process that need not import; gives what it prints as JSON."""
+
+    def printed(script: str, *options: str, imports: Sequence[str] = ()) -> Any:
+        command = warm([sys.executable, str(HERE / script), *options], *imports)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return json.loads(done.stdout)
+
+    return printed
 
 
 @pytest.mark.parametrize("handler", ["def", "async"])
-def test_against_the_sdk(handler: str) -> None:
-    found = printed("against_sdk.py", "--calls", "20", "--rounds", "2", "--handler", handler)
+def test_against_the_sdk(handler: str, printed: Printed) -> None:
+    options = ("--calls", "20", "--rounds", "2", "--handler", handler)
+    found = printed("against_sdk.py", *options, imports=["mcp.server.mcpserver"])
     rates = ["ours_per_s", "sdk_legacy_per_s", "sdk_auto_per_s"]
     assert list(found) == [*rates, "ratio", "ratio_of_best"]
     assert all(isinstance(value, float) and value > 0 for value in found.values())
 
 
-def test_floor() -> None:
+def test_floor(printed: Printed) -> None:
     found = printed("floor.py", "--times", "20", "--rounds", "1")
     parts = ["standard_json", "pydantic_json", "anyio_on_asyncio", "anyio_on_our_loop", "futures_on_our_loop"]
     assert list(found) == [*parts, "our_json", "our_call"]
     assert all(isinstance(value, float) and value >= 0 for value in found.values())
 
 
-def test_scaling() -> None:
+def test_scaling(printed: Printed) -> None:
     found = printed("scaling.py", "--calls", "10")
     assert list(found) == ["sizes", "time_growth", "memory_growth"]
     (size,) = found["sizes"]
@@ -46,7 +58,7 @@ def test_scaling() -> None:
     assert (found["time_growth"], size["bytes_per_call"] >= 0) == (1.0, True)
 
 
-def test_audit_rate() -> None:
+def test_audit_rate(printed: Printed) -> None:
     found = printed("audit_rate.py", "--messages", "20", "40", "--rounds", "1")
     assert list(found) == ["long", "mixed"]
     rates = ["audit_per_s", "parse_per_s", "validate_per_s"]
@@ -61,7 +73,7 @@ def test_audit_rate() -> None:
 
 
 @pytest.mark.browser
-def test_player_against_mermaid() -> None:
+def test_player_against_mermaid(printed: Printed) -> None:
     found = printed(
         "player_against_mermaid.py", "--messages", "6", "--rounds", "1", "--long", "600", "--moves", "40"
     )
