@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,51 @@ NAME = "01_messages"
 SCRIPT = Path(__file__).with_name("nbgrader_course.py")
 
 
+def handed_in(answers: dict[str, str]) -> str:
+    """The learner's notebook with some answers written into it, by the name of the exercise."""
+    notebook = learners_notebook(messages)
+    for cell in notebook["cells"]:
+        name = cell["id"].removesuffix("-starter")
+        if cell["id"].endswith("-starter") and name in answers:
+            cell["source"] = answers[name]
+    return normal_form(notebook)
+
+
+def changed_checks(notebook: str) -> str:
+    """The notebook with other code in each check, such that the cell gives ten points."""
+    cheating = json.loads(notebook)
+    for cell in cheating["cells"]:
+        if cell["id"].endswith("-check"):
+            cell["source"] = ["10"]
+    return json.dumps(cheating)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A course in a folder of its own, and what its students got for the first assignment."""
+
+    folder: Path
+    points: dict[str, dict[str, float]]
+
+
 @pytest.fixture(scope="module")
-def course(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course of its own, with the assignments that the project ships, released."""
+def course(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """The assignments that the project ships, released, and three submissions, graded."""
     folder = tmp_path_factory.mktemp("nbgrader") / "course"
     shutil.copytree(project / "exercises" / "nbgrader", folder)
-    nbgrader(folder, "release", *(make().notebook.lesson for make in SETS))
-    return folder
+    solutions = {
+        exercise.task.name: "\n\n\n".join(exercise.task.solution) for exercise in messages().exercises
+    }
+    submissions = {
+        "right": handed_in(solutions),
+        "half": handed_in(solutions | {"classifier": "def classify(data):\n    return 'request'"}),
+        "wrong": changed_checks(handed_in(dict.fromkeys(solutions, "this is not Python"))),
+    }
+    for student, notebook in submissions.items():
+        path = folder / "submitted" / student / NAME / f"{NAME}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(notebook)
+    return Course(folder, nbgrader(folder, NAME, *(make().notebook.lesson for make in SETS)))
 
 
 def nbgrader(course: Path, *words: str) -> Any:
@@ -65,10 +104,10 @@ def stripped(notebook: dict[str, Any]) -> list[dict[str, Any]]:
     return cells
 
 
-def test_what_nbgrader_releases_is_the_learners_notebook(course: Path) -> None:
+def test_what_nbgrader_releases_is_the_learners_notebook(course: Course) -> None:
     for make in SETS:
         lesson = make().notebook.lesson
-        released = read_notebook((course / "release" / lesson / f"{lesson}.ipynb").read_bytes())
+        released = read_notebook((course.folder / "release" / lesson / f"{lesson}.ipynb").read_bytes())
         ours = read_notebook(normal_form(learners_notebook(make)).encode())
         assert stripped(released) == stripped(ours)
 
@@ -99,43 +138,11 @@ def test_the_solutions_get_all_points_in_the_source(project: Path, make: Callabl
         assert value["data"]["text/plain"] == [str(points)] == [str(exercise.task.points)]
 
 
-def handed_in(answers: dict[str, str]) -> str:
-    """The learner's notebook with some answers written into it, by the name of the exercise."""
-    notebook = learners_notebook(messages)
-    for cell in notebook["cells"]:
-        name = cell["id"].removesuffix("-starter")
-        if cell["id"].endswith("-starter") and name in answers:
-            cell["source"] = answers[name]
-    return normal_form(notebook)
-
-
-def changed_checks(notebook: str) -> str:
-    """The notebook with other code in each check, such that the cell gives ten points."""
-    cheating = json.loads(notebook)
-    for cell in cheating["cells"]:
-        if cell["id"].endswith("-check"):
-            cell["source"] = ["10"]
-    return json.dumps(cheating)
-
-
-def test_right_half_and_wrong_submissions_get_full_half_and_no_points(course: Path) -> None:
-    solutions = {
-        exercise.task.name: "\n\n\n".join(exercise.task.solution) for exercise in messages().exercises
-    }
-    submissions = {
-        "right": handed_in(solutions),
-        "half": handed_in(solutions | {"classifier": "def classify(data):\n    return 'request'"}),
-        "wrong": changed_checks(handed_in(dict.fromkeys(solutions, "this is not Python"))),
-    }
-    for student, notebook in submissions.items():
-        folder = course / "submitted" / student / NAME
-        folder.mkdir(parents=True)
-        (folder / f"{NAME}.ipynb").write_text(notebook)
-    points = nbgrader(course, "grade", NAME)
+def test_right_half_and_wrong_submissions_get_full_half_and_no_points(course: Course) -> None:
     worth = {f"{exercise.task.name}-check": exercise.task.points for exercise in messages().exercises}
-    assert points["right"] == worth
-    assert sum(points["half"].values()) == sum(worth.values()) / 2
-    assert points["wrong"] == dict.fromkeys(worth, 0)
+    assert course.points["right"] == worth
+    assert sum(course.points["half"].values()) == sum(worth.values()) / 2
+    assert course.points["wrong"] == dict.fromkeys(worth, 0)
 
 
 def test_each_assignment_that_is_shipped_belongs_to_a_set(project: Path) -> None:
