@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +14,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from mcpsim.recording import Recording
 from mcpsim.widgets import standalone_html
 from tests.browser.chromium import find_chromium
-from tests.browser.in_lab import Lab, free_port, serving
 from tests.browser.in_page import Shown, Stage, listening, opener
 
 ARGUMENTS = [
@@ -76,21 +74,6 @@ def page(stage: Stage) -> Page:
 def show(stage: Stage) -> Iterator[Callable[..., Shown]]:
     """Shows a widget in the page. Whatever goes wrong in it fails the test."""
     yield from opener(stage)
-
-
-@pytest.fixture(scope="session")
-def lab(installed_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One JupyterLab for all tests, as `mcpsim lab` of an installed wheel starts it for a newcomer."""
-    home = tmp_path_factory.mktemp("newcomer")
-    port = free_port()
-    lab = Lab(f"http://127.0.0.1:{port}", secrets.token_hex(), home / "mcp-workbook", home / "config")
-    lab.set("apputils-extension/notification", fetchNews="false", checkForUpdates=False)
-    options = [f"--port={port}", "--ServerApp.ip=127.0.0.1", "--allow-root"]
-    options.append(f"--IdentityProvider.token={lab.token}")
-    words = ["mcpsim", "lab", "--no-browser", "--", *options]
-    path = {"PYTHONPATH": str(installed_wheel)}
-    with serving(home, words, port, f"/api?token={lab.token}", environment=path):
-        yield lab
 
 
 @pytest.fixture(scope="session")

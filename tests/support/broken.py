@@ -116,10 +116,14 @@ BROKEN: Final[dict[str, Row]] = {
             "test_every_text_stands_out_in_every_place",
         )
     },
-    "tests/browser/test_in_lab.py::test_error_map": Row("Each error is shown in a run with it.", by=("*",)),
-    "tests/browser/test_in_lab.py::test_message_lab": BY_HAND,
-    "tests/browser/test_in_lab.py::test_message_lab_on_http": BY_HAND,
-    "tests/browser/test_in_lab_player.py::test_branch_with_each_kind_of_change": Row(TWISTED, by=("*",)),
+    "tests/browser/lab/test_small_widgets.py::test_error_map": Row(
+        "Each error is shown in a run with it.", by=("*",)
+    ),
+    "tests/browser/lab/test_small_widgets.py::test_message_lab": BY_HAND,
+    "tests/browser/lab/test_small_widgets.py::test_message_lab_on_http": BY_HAND,
+    "tests/browser/lab/test_player_and_bench.py::test_branch_with_each_kind_of_change": Row(
+        TWISTED, by=("*",)
+    ),
     "tests/course/test_benches.py::test_every_fault_that_is_offered_happens": STORIES._replace(
         messages=("tools/list", "notifications/cancelled"),
         # Here each is played in one era, in which it does not show for certain that a cursor is made up.

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.by_hand import LEDGER
+from tests.browser.lab.by_hand import LEDGER
 
 START_S: Final = 90
 RUN_MS: Final = 120_000
@@ -136,17 +136,27 @@ class Lab:
         with urllib.request.urlopen(request, timeout=30) as response:
             return response.read()
 
-    def stop_kernels(self) -> None:
-        """Shut all kernels down, so that the next test begins as a new user would."""
-        for kernel in json.loads(self.ask("/api/kernels")):
-            self.ask(f"/api/kernels/{kernel['id']}", "DELETE")
+    def sessions(self) -> list[dict[str, Any]]:
+        """The notebooks that have a kernel."""
+        return list(json.loads(self.ask("/api/sessions")))
+
+    def stop_kernel(self, name: str) -> None:
+        """Shut the kernel of a notebook down, so that it is opened as by a new user."""
+        for session in self.sessions():
+            if session["path"] == name:
+                self.ask(f"/api/sessions/{session['id']}", "DELETE")
 
 
 def open_notebook(page: Page, lab: Lab, name: str) -> None:
-    """Open a notebook, and wait for its kernel."""
-    page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+    """Open a notebook in a workspace of its own, and wait for its kernel."""
+    page.goto(f"{lab.url}/lab/workspaces/desk/tree/{name}?reset&token={lab.token}")
     page.get_by_role("tab", name=Path(name).name).wait_for()
-    expect(page.get_by_text(f"{KERNEL} | Idle")).to_be_visible(timeout=60_000)
+    wait_for_kernel(page)
+
+
+def wait_for_kernel(page: Page) -> None:
+    """Wait until it has nothing to do. An `expect` reads the whole page each time that it is not so."""
+    page.locator("#jp-main-statusbar").get_by_text(f"{KERNEL} | Idle").wait_for(timeout=RUN_MS)
 
 
 def press_run_all(page: Page) -> None:
@@ -159,8 +169,8 @@ def run_all(page: Page) -> Locator:
     press_run_all(page)
     player = page.get_by_role("region", name=re.compile("^Player: ")).first
     player.wait_for(timeout=RUN_MS)
-    expect(page.get_by_text("[*]:", exact=True)).to_have_count(0, timeout=RUN_MS)
-    expect(page.get_by_text(f"{KERNEL} | Idle")).to_be_visible(timeout=RUN_MS)
+    expect(page.locator(".jp-InputPrompt").get_by_text("[*]:", exact=True)).to_have_count(0, timeout=RUN_MS)
+    wait_for_kernel(page)
     expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
     player.evaluate("element => element.scrollIntoView({block: 'start'})")
     return player
@@ -281,44 +291,39 @@ NOTEBOOK_KEYS: Final = ("b", "a", "d", "d", "m", "x", "z", "0", "0", "Escape")
 FEW_KEYS: Final = ("b", "Escape")
 #: And those that run a cell, where they press nothing themselves.
 RUN_KEYS: Final = ("Control+Enter", "Shift+Enter")
-PRESSED: Final = re.compile("^(button|summary|link|checkbox|radio|menuitem|a )")
+PRESSED: Final = re.compile("^(button|summary|a|checkbox|radio|menuitem) ")
 
 
 def go_through(desk: Desk, shown: Locator, alike: Mapping[str, str]) -> set[str]:
     """Go through a widget with the Tab key, and return what kinds of things had the focus."""
-    names: set[str] = set()
-    given = [shown.element_handle(), dict(alike)]
-    desk.page.evaluate("given => [...ledger.kinds(...given).values()][0].focus()", given)
-    for _ in range(300):
-        name = desk.page.evaluate("given => ledger.nameOfFocused(...given)", given)
-        if not name:
-            return names
-        names.add(name)
-        desk.page.keyboard.press("Tab")
+    desk.page.evaluate("given => ledger.follow(...given)", [shown.element_handle(), dict(alike)])
+    for _ in range(30):
+        for _ in range(10):
+            desk.page.keyboard.press("Tab")
+        kinds = desk.page.evaluate("ledger.followed()")
+        if kinds is not None:
+            return set(kinds)
     raise AssertionError("The focus never comes out.")
 
 
 def check_keys(desk: Desk, shown: Locator, alike: Mapping[str, str]) -> None:
-    """Type what JupyterLab has for itself, at one of each kind of what can have the focus in a widget."""
-    given = [shown.element_handle(), dict(alike)]
-    kinds = desk.page.evaluate("given => [...ledger.kinds(...given).keys()]", given)
+    """Go to one of each kind of what can have the focus in a widget, and type what JupyterLab has for itself
+    at one of each place that may be another to it."""
+    element = shown.element_handle()
+    kinds = desk.page.evaluate("given => ledger.kinds(...given)", [element, dict(alike)])
     assert set(kinds) <= go_through(desk, shown, alike)
     before: object = None
-    focus = """([name, ...given]) => {
-      const one = ledger.kinds(...given).get(name);
-      one?.focus();
-      return Boolean(one);
-    }"""
-    for kind in kinds:
-        keys = NOTEBOOK_KEYS if kind == kinds[0] else FEW_KEYS
-        for key in keys if PRESSED.match(kind) else (*keys, *RUN_KEYS):
+    places = desk.page.evaluate("root => ledger.places(root)", element)
+    for place in places:
+        keys = NOTEBOOK_KEYS if place == places[0] else FEW_KEYS
+        for key in keys if PRESSED.match(place) else (*keys, *RUN_KEYS):
             # A key may have moved it on: then the next one is for what has it now.
             if key in RUN_KEYS or key == keys[0]:
-                desk.page.evaluate(focus, [kind, *given])
+                desk.page.evaluate("place => ledger.focusAt(place)", place)
                 # With the focus the cell of the widget is the active one.
                 before = before or desk.state()
             desk.page.keyboard.press(key)
-        assert desk.state() == before, f"A key went to the notebook at: {kind}"
+        assert desk.state() == before, f"A key went to the notebook at: {place}"
 
 
 @contextmanager
@@ -351,4 +356,4 @@ def at_desk(browser: Browser, lab: Lab, file: str, first: str, cells: Mapping[st
     yield desk
     expect.set_options(timeout=5_000)
     context.close()
-    lab.stop_kernels()
+    lab.stop_kernel(file)

@@ -14,32 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mcpsim import Recording
 from mcpsim.widgets.exports import EXPORTS
-from tests.browser.by_hand import Hand
-from tests.browser.in_lab import AnyDesk, Desk, Lab, at_desk, check_keys, hold_focus, shower
-from tests.browser.in_plain_page import HANDS, PlainDesk, at_plain_desk
+from tests.browser.lab.by_hand import Hand
+from tests.browser.lab.in_lab import Desk, check_keys, hold_focus
+from tests.browser.lab.in_plain_page import HANDS
 
-FIRST: Final = """
-from mcpsim import simulate, widgets
-from mcpsim.course import MISBEHAVING, STORIES, basket_shop, bench
-
-async def many(client):
-    \"\"\"Many calls.\"\"\"
-    for _ in range(260):
-        await client.list_tools()
-"""
-CELLS: Final = {
-    "player": 'widgets.Player(MISBEHAVING["server-tells-of-changes-undeclared"].play())',
-    "rounds": 'widgets.Player(bench("one-question").play(transport="http"), cursor=2)',
-    "many": "widgets.Player(simulate(many, server=basket_shop()))",
-    "predicting": 'widgets.Player(bench("one-question").play(era="legacy"), cursor=0)',
-    "bench": 'widgets.Bench.of(bench("fresh-then-stale"))',
-    "bench of pages": 'bench("three-pages")',
-    "bench of a question": 'bench("one-question")',
-}
 PARTS: Final = {
     "find": ".mcpsim-find",
     "predict": ".mcpsim-predict",
@@ -69,43 +51,6 @@ CUT: Final = """() => {
 
 #: Within an option of a list nothing can be pressed but with the mouse; the key is c.
 FOLD: Final = "fold"
-
-
-@pytest.fixture(scope="module")
-def desk(browser: Browser, lab: Lab) -> Iterator[Desk]:
-    with at_desk(browser, lab, "player_and_bench.ipynb", FIRST, CELLS) as desk:
-        yield desk
-
-
-@pytest.fixture(scope="module")
-def plain_desk(browser: Browser) -> Iterator[PlainDesk]:
-    with at_plain_desk(browser, FIRST, CELLS) as desk:
-        yield desk
-
-
-@pytest.fixture(params=["mouse", "keyboard"])
-def by(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def place(request: pytest.FixtureRequest, by: str) -> AnyDesk:
-    return request.getfixturevalue(HANDS[by])
-
-
-@pytest.fixture
-def hand(place: AnyDesk, by: str) -> Hand:
-    return Hand(place.page, "keyboard" if by == "keyboard" else "mouse")
-
-
-@pytest.fixture
-def show(place: AnyDesk) -> Iterator[Any]:
-    yield from shower(place)
-
-
-@pytest.fixture
-def show_in_lab(desk: Desk) -> Iterator[Any]:
-    yield from shower(desk)
 
 
 def button(shown: Locator, name: str) -> Locator:

@@ -8,31 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.in_lab import WAIT_MS, Lab, hold_focus, open_notebook, run_all
+from tests.browser.lab.in_lab import WAIT_MS, Lab, hold_focus, run_all, wait_for_kernel
 
-LESSON = "notebooks/04_stateless.ipynb"
-#: A notebook of one player, where a whole lesson would show no more.
-SHORT = "short.ipynb"
-PLAY = 'from mcpsim.course import STORIES\n\nSTORIES["ping-both-ways"].play()'
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """One for all: the scripts of JupyterLab are large, and are read once."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
+LESSON = "notebooks/00_start_here.ipynb"
 
 
 @pytest.fixture
-def page(context: BrowserContext, lab: Lab) -> Iterator[Page]:
+def page(browser: Browser, lab: Lab) -> Iterator[Page]:
+    """A page that asks nobody but its server."""
+    lab.set("apputils-extension/themes", theme="JupyterLab Light")
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    context.set_default_timeout(30_000)
     page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     yield page
-    page.close()
-    lab.stop_kernels()
+    context.close()
+    assert [url for url in asked if not url.startswith((lab.url, "data:", "blob:"))] == []
 
 
 class Shown:
@@ -60,44 +54,47 @@ class Shown:
         return self.message.inner_text()
 
 
-def test_it_opens_on_the_first_lesson(page: Page, lab: Lab) -> None:
+def test_the_first_minutes(page: Page, lab: Lab, tmp_path: Path) -> None:
+    """The first lesson is open. It is run, looked at in the light and in the dark, and saved.
+
+    Then it is opened again without a kernel.
+    """
     page.goto(f"{lab.url}/?token={lab.token}")
-    page.get_by_role("tab", name="00_start_here.ipynb").wait_for()
-
-
-def test_a_lesson(page: Page, lab: Lab, tmp_path: Path) -> None:
-    """It shows its pictures before anything was run, and then it is run."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    lab.set("apputils-extension/themes", theme="JupyterLab Light")
-    open_notebook(page, lab, LESSON)
-    picture = page.get_by_role("img", name=re.compile(r"\w+ \w+")).filter(has=page.locator("svg")).first
-    picture.scroll_into_view_if_needed()
-    expect(picture).to_be_visible(timeout=WAIT_MS)
-    step_by_click_and_by_key(page, run_all(page), tmp_path / "light.png")
-    assert [url for url in asked if not url.startswith((lab.url, "data:", "blob:"))] == []
-
-
-def test_a_notebook_in_the_dark(page: Page, lab: Lab, tmp_path: Path) -> None:
-    """It is run and saved, and then opened without a kernel."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    lab.set("apputils-extension/themes", theme="JupyterLab Dark")
-    lab.write(SHORT, PLAY)
-    open_notebook(page, lab, SHORT)
+    page.get_by_role("tab", name=Path(LESSON).name).wait_for()
+    wait_for_kernel(page)
+    shows_its_pictures(page, r"\w+ \w+")
     player = run_all(page)
+    step_by_click_and_by_key(page, player, tmp_path / "light.png")
+    choose_theme(page, "JupyterLab Dark")
     step_by_click_and_by_key(page, player, tmp_path / "dark.png")
-    the_memory_is_readable(player)
+    assert (tmp_path / "light.png").read_bytes() != (tmp_path / "dark.png").read_bytes()
+    # The second run is a legacy one: modern peers remember nothing.
+    the_memory_is_readable(page.get_by_role("region", name=re.compile("^Player: ")).nth(1))
     hold_focus(page, player)
     page.keyboard.press("Control+s")
-    is_saved_with_its_pictures(lab.folder / SHORT)
-    lab.stop_kernels()
-    page.goto(f"{lab.url}/lab/tree/{SHORT}?reset&token={lab.token}")
-    picture = page.get_by_role("img", name=re.compile("^Sequence diagram")).first
+    is_saved_with_its_pictures(lab.folder / LESSON)
+    page.get_by_role("menuitem", name="File", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("^Close and Shut Down Notebook")).click()
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    expect(page.locator(".jp-Notebook")).to_have_count(0)
+    assert LESSON not in [session["path"] for session in lab.sessions()]
+    page.locator(".jp-DirListing-item").get_by_text(Path(LESSON).name, exact=True).dblclick()
+    shows_its_pictures(page, "^Sequence diagram")
+    expect(page.get_by_text("model not found")).to_have_count(0)
+
+
+def shows_its_pictures(page: Page, name: str) -> None:
+    """What is stored in a notebook is seen before anything in it was run."""
+    picture = page.get_by_role("img", name=re.compile(name)).filter(has=page.locator("svg")).first
     picture.scroll_into_view_if_needed()
     expect(picture).to_be_visible(timeout=WAIT_MS)
-    expect(page.get_by_text("model not found")).to_have_count(0)
-    assert [url for url in asked if not url.startswith((lab.url, "data:", "blob:"))] == []
+
+
+def choose_theme(page: Page, name: str) -> None:
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    for item in ("Theme", name):
+        page.locator(".lm-Menu-itemLabel").get_by_text(item, exact=True).click()
+    page.locator("body[data-jp-theme-light=false]").wait_for(state="attached")
 
 
 def step_by_click_and_by_key(page: Page, player: Locator, picture: Path) -> None:

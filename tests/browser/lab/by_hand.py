@@ -42,19 +42,22 @@ LEDGER: Final = """(() => {
     one.textContent,
     one.title,
   ].find((text) => text?.trim()) || "";
+  const roleOf = (one) => one.getAttribute("role") || (one.matches("input") ? one.type : one.localName);
   const nameOf = (one) => {
     const alike = Object.entries(now.alike).find(([selector]) => one.matches(selector));
     if (alike) return alike[1];
     // A box is there to be scrolled.
     if (!isControl(one)) return "box";
     if (one.matches("a[href]")) return "link";
-    const role = one.getAttribute("role") || (one.matches("input") ? one.type : one.localName);
+    const role = roleOf(one);
     if (role === "option") return "option";
     return `${role} ${textOf(one).trim().replace(/\\s+/g, " ").replace(/[\\d,.]+/g, "#").slice(0, 60)}`;
   };
   const within = (one, selector) => Boolean(selector && one.closest(selector));
   const belongs = (one) => (!now.inside || within(one, now.inside)) && !within(one, now.outside);
   const seen = (one) => one.checkVisibility({ visibilityProperty: true });
+  const focusable = (root) => [...root.querySelectorAll("*")].filter(
+    (one) => one.tabIndex >= 0 && !one.disabled && one.getAttribute("role") !== "region" && seen(one));
   const look = () => {
     for (const one of now.root.querySelectorAll("*")) {
       const box = one.tabIndex >= 0 && one.getAttribute("role") !== "region";
@@ -82,25 +85,50 @@ LEDGER: Final = """(() => {
       const none = { seen: new Set(), mouse: new Set(), keyboard: new Set() };
       now = { root, inside, outside, alike, ...none };
     },
-    // One of each kind of what can have the focus.
+    // The kinds of what can have the focus.
     kinds(root, alike) {
       now = { root, alike };
-      const found = new Map();
-      for (const one of root.querySelectorAll("*")) {
-        if (one.tabIndex >= 0 && !one.disabled && one.getAttribute("role") !== "region" && seen(one)) {
-          if (!found.has(nameOf(one))) found.set(nameOf(one), one);
-        }
-      }
+      const found = new Set(focusable(root).map(nameOf));
       now = null;
-      return found;
+      return [...found];
     },
-    nameOfFocused(root, alike) {
-      const one = document.activeElement;
-      if (!root.contains(one)) return "";
-      now = { root, alike };
-      const name = nameOf(one);
-      now = null;
-      return name;
+    // From the first of them on, note which kinds get the focus. Once it is out, Tab does nothing more.
+    follow(root, alike) {
+      const found = new Set();
+      const names = (one) => {
+        if (!root.contains(one)) return;
+        now = { root, alike };
+        found.add(nameOf(one));
+        now = null;
+      };
+      const isIn = () => root.contains(document.activeElement);
+      const onFocus = ({ target }) => names(target);
+      const onKey = (event) => {
+        if (isIn()) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      };
+      listen.call(window, "focusin", onFocus, true);
+      listen.call(window, "keydown", onKey, true);
+      window.ledger.followed = () => {
+        if (isIn()) return null;
+        window.removeEventListener("focusin", onFocus, true);
+        window.removeEventListener("keydown", onKey, true);
+        return [...found];
+      };
+      focusable(root)[0].focus();
+    },
+    // What JupyterLab makes no difference between: all that have the same role, and say the same to it.
+    places(root) {
+      const says = (one) => one.closest("[data-lm-suppress-shortcuts]") ? "marked" : "not marked";
+      const place = (one) => `${roleOf(one)} ${says(one)}`;
+      const found = () => new Map(focusable(root).map((one) => [place(one), one]));
+      let now = found();
+      window.ledger.focusAt = (name) => {
+        if (!now.get(name)?.isConnected || !seen(now.get(name))) now = found();
+        now.get(name)?.focus();
+      };
+      return [...now.keys()];
     },
     end() {
       look();
@@ -113,7 +141,7 @@ LEDGER: Final = """(() => {
 
 
 class Hand:
-    """A user who has a mouse alone, or a keyboard alone; text is typed with both."""
+    """A user who has a mouse alone, or a keyboard alone; text is written with both."""
 
     def __init__(self, page: Page, by: By) -> None:
         self.page = page
@@ -176,12 +204,15 @@ class Hand:
 
     def write(self, field: Locator, text: str, *keys: str) -> None:
         """Write into a field, in place of what is in it."""
+        # Each key takes its time, and the first few are as good as all of them.
+        typed = 0 if self.has_mouse else 3
         if self.has_mouse:
             field.click()
         else:
             field.focus()
         self.page.keyboard.press("Control+A")
-        self.page.keyboard.insert_text(text) if len(text) > 40 else self.page.keyboard.type(text)
+        self.page.keyboard.type(text[:typed])
+        self.page.keyboard.insert_text(text[typed:])
         for key in keys:
             self.page.keyboard.press(key)
 

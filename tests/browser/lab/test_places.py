@@ -1,20 +1,19 @@
-"""Other places than JupyterLab: one notebook in Notebook 7 and in Voilà, by mouse, key and kernel."""
+"""Other places than JupyterLab: one notebook in Notebook 7 and in Voilà, by mouse, key and kernel.
+
+Both are pages of the server that JupyterLab has; each has a server of its own that serves the same pages.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-import secrets
 import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.in_lab import free_port, hold_focus, notebook, press_run_all, serving
+from tests.browser.lab.in_lab import Lab, hold_focus, press_run_all
 
 WAIT_MS: Final = 60_000
 NAME: Final = "places.ipynb"
@@ -46,12 +45,11 @@ def region(page: Page, name: str) -> Locator:
     return found
 
 
-def wait_for_kernel(page: Page, url: str) -> None:
+def wait_for_kernel(page: Page, lab: Lab) -> None:
     """Before the page is connected to its kernel, what is run is lost, and it says idle nevertheless."""
     deadline = time.monotonic() + WAIT_MS / 1000
     while time.monotonic() < deadline:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            kernels = json.load(answer)
+        kernels = [session["kernel"] for session in lab.sessions() if session["path"] == NAME]
         if any(kernel["connections"] and kernel["execution_state"] == "idle" for kernel in kernels):
             break
         page.wait_for_timeout(200)
@@ -102,27 +100,20 @@ def use_all(page: Page) -> None:
         assert each.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
 
 
-def test_notebook_7(page: Page, tmp_path: Path) -> None:
-    (tmp_path / NAME).write_text(notebook(*CELLS), encoding="utf-8")
-    token, port = secrets.token_hex(), free_port()
-    options = ["--ServerApp.ip=127.0.0.1", "--allow-root", f"--IdentityProvider.token={token}"]
-    words = ["notebook", "--no-browser", f"--port={port}", *options]
-    with serving(tmp_path, words, port, f"/api?token={token}"):
-        page.goto(f"http://127.0.0.1:{port}/notebooks/{NAME}?token={token}")
-        cells = page.locator(".jp-Notebook .jp-Cell")
-        expect(cells).to_have_count(len(CELLS), timeout=WAIT_MS)
-        wait_for_kernel(page, f"http://127.0.0.1:{port}/api/kernels?token={token}")
-        press_run_all(page)
-        use_all(page)
-        expect(cells).to_have_count(len(CELLS))
-        expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
+def test_notebook_7(page: Page, lab: Lab) -> None:
+    lab.write(NAME, *CELLS)
+    page.goto(f"{lab.url}/notebooks/{NAME}?token={lab.token}")
+    cells = page.locator(".jp-Notebook .jp-Cell")
+    expect(cells).to_have_count(len(CELLS), timeout=WAIT_MS)
+    wait_for_kernel(page, lab)
+    press_run_all(page)
+    use_all(page)
+    expect(cells).to_have_count(len(CELLS))
+    expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(0)
+    lab.stop_kernel(NAME)
 
 
-def test_voila(page: Page, tmp_path: Path) -> None:
-    (tmp_path / NAME).write_text(notebook(*CELLS), encoding="utf-8")
-    port = free_port()
-    options = ["--Voila.ip=127.0.0.1", "--show_tracebacks=True"]
-    words = ["voila", NAME, "--no-browser", f"--port={port}", *options]
-    with serving(tmp_path, words, port, "/voila/static/voila.js"):
-        page.goto(f"http://127.0.0.1:{port}", timeout=WAIT_MS)
-        use_all(page)
+def test_voila(page: Page, lab: Lab) -> None:
+    lab.write(NAME, *CELLS)
+    page.goto(f"{lab.url}/voila/render/{NAME}?token={lab.token}", timeout=WAIT_MS)
+    use_all(page)

@@ -7,128 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
-from tests.browser.by_hand import Hand
-from tests.browser.in_lab import AnyDesk, Desk, Lab, at_desk, check_keys, shower
-from tests.browser.in_plain_page import HANDS, PlainDesk, at_plain_desk
+from tests.browser.lab.by_hand import Hand
+from tests.browser.lab.cells import PLAYERS, SMALL
+from tests.browser.lab.in_lab import Desk, check_keys
+from tests.browser.lab.in_plain_page import HANDS
 from tests.browser.test_restarted import GONE
 
-FIRST: Final = '''
-import anyio
-from mcpsim import Context, Server, widgets
-from mcpsim.course import STORIES, basket_shop, bench
-from mcpsim.course.servers import travel_desk
-from mcpsim.course.stories.asking import two_rounds
-
-def reports():
-    server = Server("reports")
-
-    @server.tool()
-    async def export(context: Context) -> str:
-        """Build a report."""
-        for part in range(1, 4):
-            await anyio.sleep(0.1)
-            await context.report_progress(part, 3, f"Part {part}")
-        return "report.pdf"
-
-    @server.tool()
-    async def search(context: Context) -> str:
-        """Search, nobody knows how long."""
-        await anyio.sleep(0.15)
-        await context.report_progress(0.5)
-        await anyio.sleep(0.15)
-        return "found"
-
-    return server
-
-async def two_calls(client):
-    """Two calls."""
-    await client.list_tools()
-    await client.call_tool("create_basket", {})
-
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "title": "Your name", "minLength": 3},
-        "mail": {"type": "string", "format": "email"},
-        "page": {"type": "string", "format": "uri"},
-        "day": {"type": "string", "format": "date"},
-        "when": {"type": "string", "format": "date-time"},
-        "bags": {"type": "integer", "minimum": 0, "maximum": 3, "default": 1},
-        "weight": {"type": "number", "maximum": 23.5},
-        "agree": {"type": "boolean"},
-        "seat": {"type": "string", "enum": ["window", "aisle"], "default": "aisle"},
-        "colour": {
-            "type": "string",
-            "oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0", "title": "Green"}],
-        },
-        "meals": {"type": "array", "items": {"type": "string", "enum": ["lunch", "dinner"]}, "maxItems": 1},
-    },
-    "required": ["name", "agree"],
-}
-'''
-CELLS: Final = {
-    "comparison": 'widgets.Comparison(*(bench("first-call").play(era=era) for era in ("legacy", "modern")))',
-    "caches": "widgets.CacheTimeline(gateway=True)",
-    "caches of a run": 'widgets.CacheTimeline(STORIES["fresh-then-stale"].play())',
-    "bars": 'widgets.ProgressBars(reports, ["export", "search"])',
-    "form": 'widgets.ElicitationForm(SCHEMA, server="travel-desk")',
-    "address": 'widgets.ElicitationForm({"mode": "url", "message": "Sign in.", "url": "https://sign-in.example/"})',
-    "form of a run": "widgets.ElicitationForm.in_run(two_rounds, server=travel_desk)",
-    "matrix": "widgets.EraMatrix()",
-    "layers": "widgets.Layers(two_calls, basket_shop())",
-    "errors": "widgets.ErrorMap()",
-    "lab": "widgets.MessageLab()",
-    "lab on HTTP": 'widgets.MessageLab(transport="http")',
-    "lab of a session": 'widgets.MessageLab(era="legacy")',
-    "pages": "widgets.PaginationExplorer()",
-}
-#: Beside the small widgets.
-PLAYER: Final = {"player": 'STORIES["first-call"].play()'}
 #: A player has tests of its own.
 BESIDE: Final = ".mcpsim-player"
-
-
-@pytest.fixture(scope="module")
-def desk(browser: Browser, lab: Lab) -> Iterator[Desk]:
-    with at_desk(browser, lab, "small_widgets.ipynb", FIRST, CELLS | PLAYER) as desk:
-        yield desk
-
-
-@pytest.fixture(scope="module")
-def plain_desk(browser: Browser) -> Iterator[PlainDesk]:
-    with at_plain_desk(browser, FIRST, CELLS) as desk:
-        yield desk
-
-
-@pytest.fixture(params=["mouse", "keyboard"])
-def by(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def place(request: pytest.FixtureRequest, by: str) -> AnyDesk:
-    return request.getfixturevalue(HANDS[by])
-
-
-@pytest.fixture
-def hand(place: AnyDesk, by: str) -> Hand:
-    return Hand(place.page, "keyboard" if by == "keyboard" else "mouse")
-
-
-@pytest.fixture
-def show(place: AnyDesk) -> Iterator[Any]:
-    yield from shower(place)
-
-
-@pytest.fixture
-def show_in_lab(desk: Desk) -> Iterator[Any]:
-    yield from shower(desk)
 
 
 def button(shown: Locator, name: str) -> Locator:
@@ -630,7 +521,7 @@ def test_a_restart_of_the_kernel(desk: Desk) -> None:
 # ---------------------------------------------------------------------------------------------- keys
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", SMALL)
 def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show_in_lab: Any, name: str) -> None:
     """And the Tab key goes to one of each kind of control."""
     check_keys(desk, show_in_lab(name), ALIKE)
@@ -638,11 +529,11 @@ def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show_in_lab: Any, n
 
 def test_the_notebook_takes_its_keys_where_no_widget_has_the_focus(desk: Desk) -> None:
     """So that the tests above would see it."""
-    desk.run(next(iter(CELLS)))
+    desk.run(next(iter(SMALL)))
     before = desk.state()
     desk.page.keyboard.press("b")
     assert desk.state() != before
     desk.page.keyboard.press("d")
     desk.page.keyboard.press("d")
     cells = desk.page.locator(".jp-Notebook .jp-Cell")
-    expect(cells).to_have_count(len(CELLS | PLAYER) + 1)
+    expect(cells).to_have_count(len(SMALL | PLAYERS) + 1)

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Locator, Route
 
 from mcpsim.widgets import Bench
 from mcpsim.widgets.base import Picture
-from tests.browser.by_hand import LEDGER
-from tests.browser.in_lab import LEAVE, PERMISSIONS, elsewhere
 from tests.browser.in_page import Shown, Stage, listening
+from tests.browser.lab.by_hand import LEDGER
+from tests.browser.lab.in_lab import LEAVE, PERMISSIONS, elsewhere
 
 #: Where each hand is at work. What JupyterLab interferes with is the keyboard.
 HANDS: Final = {"mouse": "plain_desk", "keyboard": "desk", "mouse in JupyterLab": "desk"}
