@@ -2,8 +2,8 @@
 
 python nbgrader_course.py GRADED ASSIGNMENT ...
 
-releases the assignments, and then grades what was submitted for one of them. Only that one is written into the
-gradebook: for the others it is as with `nbgrader generate_assignment --no-db`.
+releases the assignments, and then grades what was submitted for one of them. Only that one is written into
+the gradebook: for the others it is as with `nbgrader generate_assignment --no-db`.
 """
 
 from __future__ import annotations
