@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -68,6 +69,8 @@ def test_a_test_fails_where_it_records_what_is_wrong(project: Path, tmp_path: Pa
         encoding="utf-8",
         timeout=240,
         cwd=tmp_path,
+        # What is installed beside pytest takes long to import, and is not needed here.
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
     for name, (_, _, ending) in ROWS.items():
         found = re.search(rf"^{ending.upper()} test_it.py::test_{name}\b", done.stdout, re.MULTILINE)
