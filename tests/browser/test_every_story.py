@@ -51,7 +51,7 @@ const all = selector => [...document.querySelectorAll(`.mcpsim-player ${selector
 const press = key =>
     one('').dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
 
-// All is in view, and as large as it was at the first step: nothing is scrolled, nothing is measured again. That
+// All is in view, and as large as it was at first: nothing is scrolled, and nothing is measured again. That
 // would lay all out, at each step and in each pane.
 let sizes = new Map();
 for (const name of ['clientWidth', 'clientHeight']) {
