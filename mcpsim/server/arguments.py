@@ -39,6 +39,8 @@ class Arguments(Protocol):
 
 # What a JSON value of this type is, and nothing else: no bounds, and no other form of the same value.
 _PLAIN_HINTS: Final = (str, int, bool)
+# Hints and defaults of these are the same for every function that has them.
+_SHARED_HINTS: Final = (*_PLAIN_HINTS, float)
 
 
 class HintedArguments:
@@ -75,7 +77,7 @@ class HintedArguments:
         known = tuple(
             (self._fields[field], hint, repr(default), default)
             for field, (hint, default) in fields.items()
-            if hint in _PLAIN_HINTS and (default is ... or type(default) in _PLAIN_HINTS)
+            if hint in _SHARED_HINTS and (default is ... or type(default) in _SHARED_HINTS)
         )
         schema: dict[str, Any]
         if len(known) == len(fields):

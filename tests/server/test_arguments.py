@@ -208,6 +208,12 @@ def test_what_two_tools_are_alike_in_is_not_shared() -> None:
     assert again.schema["properties"] == {"value": {"type": "integer", "default": 1}}
 
 
+def test_what_a_fraction_is_by_default_is_kept_apart() -> None:
+    defaults = (0.0, -0.0, 1.0, 1)
+    shown = [tool_for(float, default).arguments.schema["properties"]["value"] for default in defaults]
+    assert [repr(one["default"]) for one in shown] == ["0.0", "-0.0", "1.0", "1"]
+
+
 # Names that mean something to pydantic, to its models, or to Python.
 @pytest.mark.parametrize(
     "name",
