@@ -85,49 +85,27 @@ LEDGER: Final = """(() => {
       const none = { seen: new Set(), mouse: new Set(), keyboard: new Set() };
       now = { root, inside, outside, alike, ...none };
     },
-    // The kinds of what can have the focus.
-    kinds(root, alike) {
-      now = { root, alike };
-      const found = new Set(focusable(root).map(nameOf));
-      now = null;
-      return [...found];
-    },
-    // From the first of them on, note which kinds get the focus. Once it is out, Tab does nothing more.
-    follow(root, alike) {
-      const found = new Set();
-      const names = (one) => {
-        if (!root.contains(one)) return;
-        now = { root, alike };
-        found.add(nameOf(one));
-        now = null;
-      };
-      const isIn = () => root.contains(document.activeElement);
-      const onFocus = ({ target }) => names(target);
-      const onKey = (event) => {
-        if (isIn()) return;
-        event.preventDefault();
-        event.stopImmediatePropagation();
-      };
-      listen.call(window, "focusin", onFocus, true);
-      listen.call(window, "keydown", onKey, true);
-      window.ledger.followed = () => {
-        if (isIn()) return null;
-        window.removeEventListener("focusin", onFocus, true);
-        window.removeEventListener("keydown", onKey, true);
-        return [...found];
-      };
-      focusable(root)[0].focus();
-    },
     // What JupyterLab makes no difference between: all that have the same role, and say the same to it.
-    places(root) {
+    places(root, outside) {
       const says = (one) => one.closest("[data-lm-suppress-shortcuts]") ? "marked" : "not marked";
       const place = (one) => `${roleOf(one)} ${says(one)}`;
-      const found = () => new Map(focusable(root).map((one) => [place(one), one]));
+      const all = () => focusable(root).filter((one) => !within(one, outside));
+      const found = () => new Map(all().map((one) => [place(one), one]));
       let now = found();
-      window.ledger.focusAt = (name) => {
-        if (!now.get(name)?.isConnected || !seen(now.get(name))) now = found();
-        now.get(name)?.focus();
-      };
+      let last = null;
+      Object.assign(window.ledger, {
+        focusAt(name) {
+          if (!now.get(name)?.isConnected || !seen(now.get(name))) now = found();
+          last = now.get(name);
+          last?.focus();
+        },
+        focusLast() {
+          last = focusable(root).at(-1);
+          last.focus();
+        },
+        hasMovedOn: () => document.activeElement !== last,
+        isOut: () => !root.contains(document.activeElement),
+      });
       return [...now.keys()];
     },
     end() {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator
 
 from tests.browser.lab.by_hand import Hand
 from tests.browser.lab.cells import FIRST, PLAYERS, SMALL
-from tests.browser.lab.in_lab import AnyDesk, Desk, Lab, at_desk, free_port, serving, shower
+from tests.browser.lab.in_lab import AnyDesk, Desk, Lab, at_desk, check_keys, free_port, serving, shower
 from tests.browser.lab.in_plain_page import HANDS, PlainDesk, at_plain_desk
 
 CELLS = SMALL | PLAYERS
@@ -25,6 +25,10 @@ def lab(installed_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     port = free_port()
     lab = Lab(f"http://127.0.0.1:{port}", secrets.token_hex(), home / "mcp-workbook", home / "config")
     lab.set("apputils-extension/notification", fetchNews="false", checkForUpdates=False)
+    # It would start Node.js for each page that is opened, to see whether it should be built again.
+    page_config = lab.settings / "labconfig" / "page_config.json"
+    page_config.parent.mkdir(parents=True)
+    page_config.write_text('{"buildCheck": false, "buildAvailable": false}')
     options = [f"--port={port}", "--ServerApp.ip=127.0.0.1", "--allow-root"]
     options.append(f"--IdentityProvider.token={lab.token}")
     words = ["mcpsim", "lab", "--no-browser", "--", *options]
@@ -67,6 +71,19 @@ def hand(place: AnyDesk, by: str) -> Hand:
 @pytest.fixture
 def show(place: AnyDesk) -> Iterator[Any]:
     yield from shower(place)
+
+
+@pytest.fixture
+def keys_stay_in(place: AnyDesk, by: str) -> Callable[..., None]:
+    """Types what JupyterLab has for itself all over a widget: nothing of it may reach the notebook. It is for
+    the end of a test, when most can be seen."""
+
+    def check(shown: Locator, outside: str = "") -> None:
+        if by == "keyboard":
+            assert isinstance(place, Desk)
+            check_keys(place, shown, outside)
+
+    return check
 
 
 @pytest.fixture

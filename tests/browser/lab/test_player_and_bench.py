@@ -19,7 +19,7 @@ from playwright.sync_api import Locator, Page, expect
 from mcpsim import Recording
 from mcpsim.widgets.exports import EXPORTS
 from tests.browser.lab.by_hand import Hand
-from tests.browser.lab.in_lab import Desk, check_keys, hold_focus
+from tests.browser.lab.in_lab import Desk, hold_focus
 from tests.browser.lab.in_plain_page import HANDS
 
 PARTS: Final = {
@@ -91,8 +91,7 @@ def clipboard(hand: Hand) -> str:
 # ---------------------------------------------------------------------------------------------- the player
 
 
-@pytest.mark.parametrize("by", HANDS, indirect=True)
-def test_everything_that_is_in_no_part(show: Any, hand: Hand) -> None:
+def test_everything_that_is_in_no_part(show: Any, hand: Hand, keys_stay_in: Any) -> None:
     shown = show("player")
     last = int(step(shown).get_attribute("max") or 0)
     with hand.every_control(shown, outside=", ".join(PARTS.values())):
@@ -148,6 +147,7 @@ def test_everything_that_is_in_no_part(show: Any, hand: Hand) -> None:
         expect(shown.get_by_role("menu")).to_be_visible()
         hand.press(button(shown, "More"))
         expect(shown.get_by_role("menu")).to_be_hidden()
+    keys_stay_in(shown)
 
 
 def test_the_keys_of_the_player(desk: Desk, show_in_lab: Any) -> None:
@@ -550,7 +550,7 @@ def test_the_menu_and_each_export(show: Any, hand: Hand, tmp_path: Path) -> None
 # ---------------------------------------------------------------------------------------------- bench
 
 
-def test_bench(show: Any, hand: Hand) -> None:
+def test_bench(show: Any, hand: Hand, keys_stay_in: Any) -> None:
     shown = show("bench")
     rows = shown.get_by_role("group", name="The last runs").get_by_role("row")
 
@@ -599,6 +599,7 @@ def test_bench(show: Any, hand: Hand) -> None:
         at(shown, 2)
         hand.choose(knob("combobox", "Client's era"), "legacy")
         expect(messages(shown).first).to_contain_text("initialize")
+    keys_stay_in(shown)
 
 
 def test_a_link_text_is_copied_and_pasted_into_a_bench(show: Any, hand: Hand) -> None:
@@ -634,6 +635,7 @@ def test_a_link_text_is_copied_and_pasted_into_a_bench(show: Any, hand: Hand) ->
     at(shown, number)
 
 
+@pytest.mark.parametrize("by", HANDS, indirect=True)
 def test_the_branch_of_a_bench(show: Any, hand: Hand) -> None:
     shown = show("bench of pages")
     hand.press(button(shown, "Branch"))
@@ -681,12 +683,3 @@ def sent(page: Page) -> Iterator[list[bytes]]:
     session.send("Network.enable")
     yield frames
     session.detach()
-
-
-# ---------------------------------------------------------------------------------------------- keys
-
-
-@pytest.mark.parametrize("name", ["player", "bench"])
-def test_no_key_of_a_widget_reaches_the_notebook(desk: Desk, show_in_lab: Any, name: str) -> None:
-    """And the Tab key goes to one of each kind of control."""
-    check_keys(desk, show_in_lab(name), {".mcpsim-table button": "a step"})
