@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
 
 from mcpsim.recording import Event, Recorder, Recording, events
 from mcpsim.transports.http import sse_event
+from mcpsim.widgets import player_data, standalone_html
+from mcpsim.widgets.still import still_of
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -377,3 +380,16 @@ MADE: dict[str, Callable[[], Recording]] = {
         odd_details,
     )
 }
+
+
+def player_digests() -> list[str]:
+    """The name of each of them, with a digest of what the player and its still page make of it."""
+    lines: list[str] = []
+    for name in sorted(MADE):
+        # What holds for two hundred messages holds for two thousand.
+        recording = long(200) if name == "long" else MADE[name]()
+        # The still page, with the picture in it, is made of the same data.
+        data = player_data(recording)
+        whole = json.dumps(data) + standalone_html(recording) + still_of(data)
+        lines.append(f"{name} {hashlib.sha256(whole.encode('utf-8', 'backslashreplace')).hexdigest()}")
+    return lines
