@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from mcpsim.course.exercises.exercise import ExerciseSet
@@ -9,6 +10,7 @@ from mcpsim.course.exercises.learner import PATIENCE_S
 from mcpsim.course.exercises.notebook import Notebook
 from mcpsim.course.exercises.set_08_progress import bar, faulty, report, tokens
 from mcpsim.course.exercises.set_08_progress.traces import TRACES, in_short
+from mcpsim.recording import Recording
 
 TITLE: Final = "Exercises 08, progress"
 
@@ -40,5 +42,13 @@ class ProgressExercises(ExerciseSet):
         self.tokens = self._exercise(tokens.TASK)
         self.bar = self._exercise(bar.TASK)
         self.report = self._exercise(report.TASK)
-        self.traces = {letter: trace.recording for letter, trace in TRACES.items()}
-        self.traces_in_short = in_short()
+
+    @cached_property
+    def traces(self) -> dict[str, Recording]:
+        """By letter."""
+        return {letter: trace.recording for letter, trace in TRACES.items()}
+
+    @cached_property
+    def traces_in_short(self) -> str:
+        """By letter, a line a message."""
+        return in_short()
