@@ -312,7 +312,7 @@ def test_6_what_cannot_end_is_an_error_that_names_it(
 
     def check() -> None:
         with pytest.raises(error, match=text):
-            simulate(story, server=endless(), step_budget=20_000, step_limit_s=limit_s)
+            simulate(story, server=endless(), step_budget=2_000, step_limit_s=limit_s)
 
     async def inside() -> None:
         check()
