@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 from mcpsim.eras.pages import LEGACY, MODERN, spec_url
@@ -428,13 +429,24 @@ def explain(
         event: the fields of the stream's event that carries it, such as its id.
     """
     beside = {"header": headers, "event": event or {}}
-    for row in (*FIELDS, *FEATURES):
-        if row.era not in (BOTH, era) or (row.methods and method not in row.methods.split(" ")):
-            continue
+    for row in _rows(method if method in _METHODS else "", era):
         named = beside.get(row.path[0])
         path = _named(named, row.path) if named is not None else _found(value, row.path)
         if path:
             yield Explanation(path, row.text, spec_url(era, _page(row.page, era)))
+
+
+#: The methods that have rows of their own.
+_METHODS: Final = frozenset(method for row in (*FIELDS, *FEATURES) for method in row.methods.split())
+
+
+@lru_cache(maxsize=2 * len(_METHODS) + 2)
+def _rows(method: str, era: str) -> tuple[Field, ...]:
+    return tuple(
+        row
+        for row in (*FIELDS, *FEATURES)
+        if row.era in (BOTH, era) and (not row.methods or method in row.methods.split(" "))
+    )
 
 
 def _named(names: Mapping[str, str], path: tuple[str, ...]) -> Path:

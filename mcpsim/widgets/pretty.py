@@ -34,6 +34,8 @@ _OWN: Final = frozenset(
     }
 )
 
+_HOLDING: Final[Any] = (dict, list)
+
 # What json.dumps leaves as it is although nobody can see it.
 _INVISIBLE_IN_JSON: Final = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -61,7 +63,7 @@ def pretty(value: Any) -> Pretty:
         if path is not None:
             where[path] = len(lines)
         lines.append(line)
-    left_out = _height(value) - len(lines)
+    left_out = _height(value) - len(lines) if len(lines) == MAX_LINES else 0
     if left_out:
         lines.append(f"{ELLIPSIS} {left_out:,} more lines: see the raw bytes")
     return Pretty("\n".join(lines), where)
@@ -100,18 +102,19 @@ def json_string(text: str) -> str:
 
 def _height(value: Any) -> int:
     """How many lines `_lines` gives: counted a level at a time, for there can be a million of them."""
-    count, level = 0, [value]
+    count = 0
+    level: list[Any] = [value]
     for depth in range(MAX_DEPTH + 1):
-        opened = [held for held in map(_held, level) if held] if depth < MAX_DEPTH else []
-        count += len(level) + len(opened)
-        level = list(chain.from_iterable(opened))
+        holding: list[Any] = (
+            [one for one in level if isinstance(one, _HOLDING) and one] if depth < MAX_DEPTH else []
+        )
+        count += len(level) + len(holding)
+        level = list(chain.from_iterable(map(_held, holding)))
     return count
 
 
 def _held(value: Any) -> Collection[Any]:
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value).values()
-    return cast("list[Any]", value) if isinstance(value, list) else ()
+    return cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
 
 
 def _lines(value: Any, path: Path, indent: str, name: str, depth: int) -> Iterator[tuple[Path | None, str]]:
