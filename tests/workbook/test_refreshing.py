@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from mcpsim.workbook import NotebookProblem, WorkbookError, find_notebooks, find_source, problems, refresh
+from tests.workbook.conftest import WIDGET, code_cell, text_cell, whole
 
 
 def nbval(path: Path) -> Counter[str]:
@@ -38,18 +39,26 @@ def nbval(path: Path) -> Counter[str]:
     return Counter(next((child.tag for child in case), "passed") for case in cases)
 
 
-@pytest.fixture
-def fresh(make: SimpleNamespace, write_notebook: Callable[..., Path]) -> Path:
-    """A notebook with every kind of output, refreshed and written."""
+@pytest.fixture(scope="module")
+def refreshed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A notebook with every kind of output, refreshed."""
     cells = (
-        make.text("# A lesson"),
-        make.code("for word in ('one', 'two'):\n    print(word, flush=True)"),
-        make.widget,
-        make.code("{'answer': 42}"),
-        make.code("1 / 0", "raises-exception"),
+        text_cell("# A lesson"),
+        code_cell("for word in ('one', 'two'):\n    print(word, flush=True)"),
+        code_cell(WIDGET),
+        code_cell("{'answer': 42}"),
+        code_cell("1 / 0", "raises-exception"),
     )
-    path = write_notebook(*cells)
-    path.write_bytes(refresh(path).fresh)
+    path = tmp_path_factory.mktemp("refreshed") / "sample.ipynb"
+    path.write_text(json.dumps(whole(*cells)))
+    return refresh(path).fresh
+
+
+@pytest.fixture
+def fresh(refreshed: bytes, tmp_path: Path) -> Path:
+    """That notebook, in the test's own folder."""
+    path = tmp_path / "sample.ipynb"
+    path.write_bytes(refreshed)
     return path
 
 
