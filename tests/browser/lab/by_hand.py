@@ -85,10 +85,10 @@ LEDGER: Final = """(() => {
       const none = { seen: new Set(), mouse: new Set(), keyboard: new Set() };
       now = { root, inside, outside, alike, ...none };
     },
-    // What JupyterLab makes no difference between: all that have the same role, and say the same to it.
+    // What JupyterLab makes no difference between: all that have the same role, and the mark for it or not.
     places(root, outside) {
-      const says = (one) => one.closest("[data-lm-suppress-shortcuts]") ? "marked" : "not marked";
-      const place = (one) => `${roleOf(one)} ${says(one)}`;
+      const mark = (one) => one.hasAttribute("data-lm-suppress-shortcuts") ? "marked" : "not marked";
+      const place = (one) => `${roleOf(one)} ${mark(one)}`;
       const all = () => focusable(root).filter((one) => !within(one, outside));
       const found = () => new Map(all().map((one) => [place(one), one]));
       let now = found();
