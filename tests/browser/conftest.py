@@ -90,13 +90,17 @@ def made() -> ModuleType:
 
 @pytest.fixture
 def play(page: Page, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Open the standalone page of a recording from the disk. Whatever goes wrong in it fails the test."""
+    """Open the standalone page of a recording from the disk, or one that is there. Whatever goes wrong in it
+    fails the test."""
     wrong: list[str] = []
     asked: list[str] = []
 
-    def open_page(recording: Recording, **more: Any) -> Page:
-        file = tmp_path / "player.html"
-        file.write_text(standalone_html(recording, **more), encoding="utf-8")
+    def open_page(shown: Recording | Path, **more: Any) -> Page:
+        if isinstance(shown, Recording):
+            file = tmp_path / "player.html"
+            file.write_text(standalone_html(shown, **more), encoding="utf-8")
+        else:
+            file = shown
         page.goto(file.as_uri())
         page.locator(".mcpsim-player").wait_for()
         return page
