@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -90,8 +91,9 @@ def test_nobody_outside_is_asked_unasked(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_two_judgements_of_the_same_server_are_the_same() -> None:
-    assert repr(Desk().judged()) == repr(Desk().judged())
-    assert Desk().judged()._repr_html_() == Desk().judged()._repr_html_()
+    one, other = Desk().judged(), Desk().judged()
+    assert repr(one) == repr(other)
+    assert one._repr_html_() == other._repr_html_()
 
 
 def bad(register: Any, **settings: Any) -> Server:
@@ -145,7 +147,7 @@ def endless(server: Server) -> None:
     @server.tool()
     async def work() -> str:
         while True:
-            pass
+            time.sleep(0.005)
 
 
 def breaking_down(server: Server) -> None:
