@@ -51,6 +51,8 @@ async def _visit(url: str, first_choice: str | None) -> None:
         roots=list,
         standing_stream=True,
         timeout_s=20.0,
+        # While the suite starts fifty clients, no probe is answered soon.
+        probe_timeout_s=20.0,
     )
     async with connect_http(url, client=client) as session:
         await visit(session.client)
