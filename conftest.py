@@ -12,6 +12,9 @@ import compileall
 import os
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.support import warm_kernels
 
@@ -24,3 +27,20 @@ if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
 
 warm_kernels.install()
+
+#: A folder whose tests share what is expensive to open, a running JupyterLab: they are for one process.
+TOGETHER = "tests/browser/lab"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where several processes share the tests out by the file, let them take such a folder as one file."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.startswith(f"{TOGETHER}/") else super()._split_scope(nodeid)
+
+    return ByFileOrFolder(config, log)

@@ -70,13 +70,15 @@ def warm() -> Iterator[Warm]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that open a browser, and put their files last: Playwright keeps an event loop running in
     this thread until the end of the session, and then no other test can run one of its own. Whole files,
-    because several processes (`pytest -n 3 --dist loadfile`) share the tests out by the file."""
+    because several processes (`pytest -n 3 --dist loadfile`) share the tests out by the file. What takes
+    longest, and is for one process, begins before the others."""
     with_browser: set[Path] = set()
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
             with_browser.add(item.path)
-    items.sort(key=lambda item: item.path in with_browser)
+    lab = Path(__file__).parent / "browser" / "lab"
+    items.sort(key=lambda item: (item.path in with_browser, item.path.parent != lab))
 
 
 def pytest_collection_finish() -> None:
