@@ -24,6 +24,8 @@ def number(connection: socket) -> int:
 
 
 def main(place: str, imports: str, *words: str) -> None:
+    # The server may be there, and somebody may signal it, before this process knows its number.
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     with socket(AF_UNIX) as nursery:
         nursery.connect(place)
         wanted = {"imports": imports.split(), "words": words, "cwd": os.getcwd(), "env": dict(os.environ)}
@@ -37,6 +39,7 @@ def main(place: str, imports: str, *words: str) -> None:
         pid = number(nursery)
         for one in PASSED_ON:
             signal.signal(one, lambda one, frame: os.kill(pid, one))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         code = number(nursery)
     if code < 0:
         for one in PASSED_ON:

@@ -111,6 +111,8 @@ def fork_servers(listening: socket.socket) -> Mapping[str, Any]:
             if not pid:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                # A shell that starts the tests in the background has them ignore it.
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 for target, each in enumerate(streams):
                     os.dup2(each, target)
                 for one in (starter, listening, *servers):
