@@ -6,8 +6,9 @@ Neither is needed. Each of them talks to the server over a real socket, or a pro
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -50,26 +51,53 @@ def _ask_sdk(make: Maker, plan: Plan, name: str | None) -> Ruling:
     except ImportError as error:
         missing = f"There is no package mcp in version 2.3 or later here: pip install mcp. ({error})"
         return Ruling(SDK, Outcome.NOT_THERE, missing)
-    ways: list[str] = []
-    seen = ""
     try:
         with _served(make) as (portal, url):
             server = make()
             has = _what(server)
-            for era in _eras(server):
-                ways.append(f"{era} over HTTP")
-                seen = portal.call(visit, url, era, plan, has)
-                if name is not None:
-                    ways.append(f"{era} over stdio")
-                    command = [sys.executable, "-m", "mcpsim", "serve", name, "--stdio"]
-                    seen = portal.call(visit, command, era, plan, has)
+            routes = [[_Way("HTTP", url, era) for era in _eras(server)]]
+            if name is not None:
+                command = (sys.executable, "-m", "mcpsim", "serve", name, "--stdio")
+                routes.append([_Way("stdio", command, era) for era in _eras(server)])
+            # A server as a process knows nothing of the one on the socket. What two clients at once do to the
+            # latter is another question.
+            under_way = [portal.start_task_soon(_go, route, visit, plan, has) for route in routes]
+            went = {way: seen for one in under_way for way, seen in one.result().items()}
     except NotHere as error:
         return Ruling(SDK, Outcome.NOT_THERE, str(error))
-    except Exception as error:
-        fault = single(error)
-        text = " ".join(str(fault).split())
-        return Ruling(SDK, Outcome.NOT_YET, f"In {ways[-1]}: {type(fault).__name__}: {text}")
-    return Ruling(SDK, Outcome.PASSED, f"Its client was here: {', '.join(ways)}. {seen}")
+    ways = [way for same_era in zip(*routes, strict=True) for way in same_era]
+    for way in ways:
+        if isinstance(error := went.get(way), Exception):
+            fault = single(error)
+            text = " ".join(str(fault).split())
+            return Ruling(SDK, Outcome.NOT_YET, f"In {way}: {type(fault).__name__}: {text}")
+    return Ruling(SDK, Outcome.PASSED, f"Its client was here: {', '.join(map(str, ways))}. {went[ways[-1]]}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way to a server: the transport, its URL or command, and the era of the client."""
+
+    transport: str
+    where: str | tuple[str, ...]
+    era: str
+
+    def __str__(self) -> str:
+        return f"{self.era} over {self.transport}"
+
+
+async def _go(
+    route: Sequence[_Way], visit: Callable[..., Awaitable[str]], plan: Plan, has: Mapping[str, bool]
+) -> dict[_Way, str | Exception]:
+    """Go one way after the other, up to the first that leads nowhere."""
+    went: dict[_Way, str | Exception] = {}
+    for way in route:
+        try:
+            went[way] = await visit(way.where, way.era, plan, has)
+        except Exception as error:
+            went[way] = error
+            break
+    return went
 
 
 def _ask_suite(make: Maker, folder: str | None) -> Ruling:
