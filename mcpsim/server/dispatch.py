@@ -223,7 +223,8 @@ class Dispatcher:
                 nothing more is told.
         """
         for flight in tuple(self.flights.values()):
-            flight.unread = flight.unread or unread
+            if unread and not flight.scope.cancel_called:
+                flight.unread = True
             flight.cancel(gone=True)
 
     def admit(self, visit: modern.Visit) -> Flight:

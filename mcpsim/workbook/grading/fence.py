@@ -21,6 +21,7 @@ DEEPEST: Final = 16
 
 _REFUSED: Final = (
     "ctypes.",
+    "fcntl.",
     "gc.",
     "os.chdir",
     "os.exec",

@@ -300,12 +300,15 @@ def _process(job: bytes, own: Path, start: Start) -> Generator[queue.Queue[bytes
         theirs_to_read, ours_to_write = os.pipe()
         stdin = stack.enter_context(open(ours_to_write, "wb"))
         ours_to_read, theirs_to_write = os.pipe()
-        stdout = stack.enter_context(open(ours_to_read, "rb"))
-        try:
-            end = start(own, theirs_to_read, theirs_to_write)
-        finally:
-            os.close(theirs_to_read)
-            os.close(theirs_to_write)
+        with contextlib.ExitStack() as unless_started:
+            stdout = unless_started.enter_context(open(ours_to_read, "rb"))
+            try:
+                end = start(own, theirs_to_read, theirs_to_write)
+            finally:
+                os.close(theirs_to_read)
+                os.close(theirs_to_write)
+            # The thread that reads closes it: anybody else would wait for a line that may never come.
+            unless_started.pop_all()
         lines: queue.Queue[bytes | None] = queue.Queue()
         reader = threading.Thread(target=_read, args=(stdout, lines), daemon=True)
         reader.start()
@@ -319,7 +322,7 @@ def _process(job: bytes, own: Path, start: Start) -> Generator[queue.Queue[bytes
 
 
 def _read(channel: IO[bytes], lines: queue.Queue[bytes | None]) -> None:
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError), channel:
         while line := channel.readline(LONGEST_LINE):
             lines.put(line)
             # Whoever floods the channel is not read any further.

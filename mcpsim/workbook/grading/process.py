@@ -62,8 +62,8 @@ def _stay_for_good() -> None:
 def _serve(connection: socket.socket) -> None:
     """Fork a process for each message with a folder and two descriptors, until the other side is gone.
 
-    The answer is its number. Asked for such a number, it answers with it when that process has ended, and has
-    no such process any more; otherwise with 0.
+    The answer is its number, or -1 where the system has no room for one more. Asked for such a number, it
+    answers with it when that process has ended, and has no such process any more; otherwise with 0.
     """
     assert sys.platform != "win32"
     for make in exercises.SETS:
@@ -83,8 +83,15 @@ def _serve(connection: socket.socket) -> None:
 
 def _fork(own: Path, descriptors: Sequence[int], connection: socket.socket, marks: Marks) -> int:
     assert sys.platform != "win32"
-    reading, writing = os.pipe()
-    number = os.fork()
+    ends: list[int] = []
+    try:
+        ends += os.pipe()
+        number = os.fork()
+    except OSError:
+        for each in (*ends, *descriptors):
+            os.close(each)
+        return -1
+    reading, writing = ends
     if not number:
         connection.close()
         os.close(reading)

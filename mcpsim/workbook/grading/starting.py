@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import site
 import socket
 import subprocess
 import sys
@@ -98,9 +99,9 @@ class _ForkServer:
         self._connection.settimeout(START_S)
 
     def start(self, own: Path, reads: int, writes: int) -> End:
-        """Fork a process; without a server that answers, start it anew."""
+        """Fork a process; without a server that answers, or that can, start it anew."""
         pid = self._ask(os.fsencode(own), reads, writes)
-        return start_anew(own, reads, writes) if pid is None else lambda: self._end(pid)
+        return start_anew(own, reads, writes) if pid is None or pid < 0 else lambda: self._end(pid)
 
     def close(self) -> None:
         """End the server."""
@@ -124,7 +125,7 @@ class _ForkServer:
             )
 
     def _end(self, pid: int) -> None:
-        # The number belongs to no other process before the server has been asked how it ended.
+        # As long as there is a server, the number belongs to no other process before it was asked for it.
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
         until = time.monotonic() + END_S
@@ -139,8 +140,13 @@ class _ForkServer:
                 socket.send_fds(self._connection, [words], descriptors)
                 return int(self._connection.recv(_LONGEST_ANSWER))
             except (OSError, ValueError):
-                self._connection.close()
+                # A server that is only late shall not fork what starts anew.
+                self.close()
                 return None
+            except BaseException:
+                # Its answer would be taken for that to the next question.
+                self.close()
+                raise
 
 
 def _environment() -> dict[str, str]:
@@ -149,4 +155,6 @@ def _environment() -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": str(Path(mcpsim.__file__).parents[1]),
+        # Where what mcpsim needs may be installed; by default it is looked for in the home folder.
+        "PYTHONUSERBASE": site.getuserbase(),
     }

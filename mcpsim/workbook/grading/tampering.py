@@ -76,10 +76,16 @@ class _All:
         self._tables += map(vars, classes)
         self._functions = tuple(functions)
         self._seen = [*self._found(), self]
+        self._bounds = self._bounds_now()
 
     def is_as_it_was(self) -> bool:
         """Whether nothing at all has changed. Something that was imported since is a change, too."""
-        return all(map(is_, chain(self._found(), (self,)), self._seen))
+        return self._bounds_now() == self._bounds and all(map(is_, chain(self._found(), (self,)), self._seen))
+
+    def _bounds_now(self) -> list[str | int]:
+        # The row alone tells neither the names of modules nor where a table ends and the next one begins.
+        names = (name for name, _ in _watched(self._modules))
+        return [*names, *map(len, chain(self._tables, self._lists))]
 
     def _found(self) -> Iterator[Any]:
         return chain(

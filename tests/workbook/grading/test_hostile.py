@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mcpsim.course.exercises import stateless
-from mcpsim.workbook.grading import GradedExercise
+from mcpsim.workbook.grading import GradedExercise, fork_server
 from mcpsim.workbook.grading.grader import _folder
-from tests.workbook.grading.conftest import Grade, HandIn, dead_fork_server
+from tests.workbook.grading.conftest import Grade, HandIn, dead_fork_server, server_of
 
 # The exercises that are attacked; the last one is right, and has to get its points.
 ATTACKED = ("future", "retry", "capabilities", "order", "scope", "cache", "nameless")
@@ -69,9 +69,11 @@ REFUSED = {
     "a pipe elsewhere": "os.mkfifo('../new')",
     "a file elsewhere, without opening it": "os.mknod('../new')",
     "a file in memory": "os.memfd_create('new')",
+    "a signal for the grader from a pipe": "fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())",
 }
 TRIED_IN = (
-    "_posixsubprocess, ctypes, gc, multiprocessing, os, resource, socket, subprocess, sys, signal, sqlite3"
+    "_posixsubprocess, ctypes, fcntl, gc, multiprocessing, os, resource, socket, subprocess, sys, signal, "
+    "sqlite3"
 )
 # Each of these would make a check pass, were it believed.
 FORGES = {
@@ -169,6 +171,27 @@ def test_those_that_fail(hand_in: HandIn, grade: Grade) -> None:
     assert "A cell ended in RecursionError" in rows["recursion"].seen
     assert "A cell ended in MemoryError" in rows["memory"].seen
     assert "A cell ended in OSError" in rows["a large file"].seen
+
+
+def test_without_a_word_about_it_memory_has_a_limit(hand_in: HandIn, grade: Grade) -> None:
+    hand_in(order="much = bytearray(3 * 10**9)")
+    (row,) = grade("order").exercises
+    assert "A cell ended in MemoryError" in row.seen
+
+
+@pytest.mark.parametrize("wait_s", [0.0, 0.3])
+def test_a_fork_server_that_is_late_leaves_nothing_behind(
+    wait_s: float, hand_in: HandIn, grade: Grade
+) -> None:
+    hand_in(order=NEVER_ENDS["a loop that catches"])
+    with fork_server() as start:
+        server = server_of(start)
+        server._process = process = server._begin()
+        server._connection.settimeout(wait_s)
+        graded = grade("order", RIGHT, start=start, time_s=1)
+        assert process.returncode is not None
+    assert {row.name: row.seen for row in graded.exercises}["order"] == "It was stopped after 1 s."
+    assert {row.name: row.outcome for row in graded.exercises}[RIGHT] == "passed"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +314,9 @@ def test_what_a_process_has_of_its_own_and_the_teachers_environment_is_not_there
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_TEACHER", "x")
     hand_in(order=OF_ITS_OWN)
-    (row,) = grade("order").exercises
+    # One that begins when the secret is there.
+    with fork_server() as start:
+        (row,) = grade("order", start=start).exercises
     assert (row.points, row.seen.count("A cell ended")) == (10, 0), row
 
 
@@ -309,7 +334,7 @@ def test_where_there_is_no_fork_server_it_is_the_same(
     with dead_fork_server() as start:
         graded = grade(*exercises, start=start, time_s=2, memory_mb=800)
     rows = {row.name: row for row in graded.exercises}
-    assert rows["future"].seen == "It was stopped after 2 s."
-    assert "A cell ended in MemoryError" in rows["capabilities"].seen
-    assert "A cell ended in OSError" in rows["cache"].seen
+    assert rows["future"].seen == "It was stopped after 2 s.", rows
+    assert "A cell ended in MemoryError" in rows["capabilities"].seen, rows
+    assert "A cell ended in OSError" in rows["cache"].seen, rows
     assert (rows["order"].points, rows["order"].seen.count("A cell ended")) == (10, 0), rows["order"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -23,6 +24,12 @@ def rename_the_last(patch: pytest.MonkeyPatch) -> None:
     name, value = list(vars(Verdict).items())[-1]
     patch.delattr(Verdict, name)
     patch.setattr(Verdict, "another_name", value, raising=False)
+
+
+def exchange_two_modules(patch: pytest.MonkeyPatch) -> None:
+    one, another = "mcpsim.course.exercises.exercise", "mcpsim.course.exercises.grading"
+    names = {one: another, another: one}
+    patch.setattr(sys, "modules", {names.get(name, name): module for name, module in sys.modules.items()})
 
 
 Tamper = Callable[[pytest.MonkeyPatch], None]
@@ -51,6 +58,7 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
     "a tuple": (lambda patch: patch.setattr("mcpsim.course.exercises.SETS", SETS[1:]), "SETS"),
     "a text": (lambda patch: patch.setattr("mcpsim.course.exercises.__doc__", "forged"), "__doc__"),
     "a module": (lambda patch: patch.setitem(sys.modules, "random", json), "random"),
+    "the names of two modules": (exchange_two_modules, "mcpsim.course.exercises"),
 }
 
 
@@ -70,4 +78,17 @@ def test_what_was_put_into_a_list_is_named() -> None:
     found = marks.change()
     exercises.__all__.remove("forged")
     assert "exercises.__all__" in found
+    assert marks.change() == ""
+
+
+def test_what_was_moved_from_the_end_of_a_list_to_the_beginning_of_the_next_one_is_named() -> None:
+    marks = Marks()
+    lists = marks._all._lists
+    pairs = [(one, another) for one, another in itertools.pairwise(lists) if one]
+    assert len(pairs) > 10
+    for one, another in pairs[:5]:
+        another.insert(0, one.pop())
+        found = marks.change()
+        one.append(another.pop(0))
+        assert found
     assert marks.change() == ""
