@@ -265,7 +265,7 @@ class Branch {
   field({ name, label, type, value, values }) {
     let input;
     if (type === "text") {
-      input = html("textarea", { rows: Math.min(14, String(value).split("\n").length + 1), spellcheck: "false", dir: "ltr", "data-lm-suppress-shortcuts": "true" });
+      input = html("textarea", { rows: Math.min(14, String(value).split("\n").length + 1), spellcheck: "false", dir: "ltr" });
       input.value = value;
     } else if (type === "choice") {
       input = html("select", {}, ...values.map(([key, text]) => html("option", { value: key }, text)));

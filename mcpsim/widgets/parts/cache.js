@@ -22,7 +22,6 @@ class CacheView extends ActingView {
     this.now = html("ul", { class: "mcpsim-cache-now", "aria-label": "What is kept at this moment" });
     this.table = html("table", {}, html("caption", {}, "Everything that happened, in order"));
     const summary = html("summary", {}, "The same as a table");
-    summary.setAttribute("data-lm-suppress-shortcuts", "true");
     this.root.append(
       ...[
         this.head(this.about),

@@ -52,7 +52,7 @@ class Diagram {
     this.svg.append(clip, this.lanesLayer, this.barsLayer, this.arrowsLayer, this.waitsLayer, this.dot);
     this.list = html("div", { class: "mcpsim-list", role: "listbox", "aria-label": "Messages" });
     this.canvas = html("div", { class: "mcpsim-canvas" }, this.heads, this.list, this.svg);
-    this.element = html("div", { class: "mcpsim-diagram", role: "group", "aria-label": "Sequence diagram" }, this.canvas);
+    this.element = html("div", { class: "mcpsim-diagram", role: "group", "aria-label": "Sequence diagram", "data-lm-suppress-shortcuts": "true" }, this.canvas);
     if (data.left_out) {
       const text = `${data.left_out.toLocaleString("en")} more steps are in the recording and not shown here.`;
       this.canvas.append(html("p", { class: "mcpsim-left-out" }, text));
@@ -356,7 +356,8 @@ class Diagram {
       row.inert = when === "future" && this.view.hiding;
       this.arrows.get(n).setAttribute("class", `mcpsim-arrow ${classes.join(" ")}`);
     }
-    // Where no row can have the focus, all of it can: whoever has no mouse scrolls it too.
+    // Where no row can have the focus, all of it can: whoever has no mouse scrolls it too. Its keys are marked
+    // from the start; see `html`.
     if ([...this.rows.values()].some((row) => row.tabIndex === 0 && !row.inert)) this.element.removeAttribute("tabindex");
     else this.element.tabIndex = 0;
     if (current) this.arrowsLayer.append(this.arrows.get(cursor));

@@ -11,7 +11,8 @@ function html(tag, attributes = {}, ...children) {
   const node = fill(document.createElement(tag), attributes, children);
   // JupyterLab takes the keys b, h and others for its own. It looks for this mark from the element that has
   // the focus upwards, and stops at the first that fits a shortcut: so whatever can have the focus needs it.
-  const focusable = ["button", "input", "select", "a"].includes(tag) || "tabindex" in attributes;
+  const tags = ["a", "button", "input", "select", "summary", "textarea"];
+  const focusable = tags.includes(tag) || "tabindex" in attributes;
   if (focusable || attributes.role === "option") node.setAttribute("data-lm-suppress-shortcuts", "true");
   if (/(^| )mcpsim-ui( |$)/.test(attributes.class || "")) {
     fit(node);

@@ -70,7 +70,6 @@ class FormView extends ActingView {
     this.settled = false;
     this.wire = html("pre", { class: "mcpsim-json mcpsim-acting-json", role: "group", "aria-label": "What crossed the wire so far", tabindex: "0" });
     this.details = html("details", { class: "mcpsim-form-wire" }, html("summary", {}, "What crossed the wire so far"), this.wire);
-    this.details.firstChild.setAttribute("data-lm-suppress-shortcuts", "true");
     const links = this.shown.urls.flatMap((url) => [" ", specLink(url, { full: true })]);
     this.root.append(
       this.head(this.asks),

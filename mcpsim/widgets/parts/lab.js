@@ -466,7 +466,7 @@ class MessageLabView extends ActingView {
     if (step.cut) parts.push(html("p", { class: "mcpsim-acting-quiet" }, "It is too long to be shown here; it is in the recording."));
     const summary = html(
       "summary",
-      { "data-lm-suppress-shortcuts": "true" },
+      {},
       html("span", { class: `mcpsim-lab-kind mcpsim-lab-kind-${step.kind}` }, kind),
       " ",
       ...(step.head && !step.label.startsWith("HTTP") ? [html("span", { class: "mcpsim-lab-kind" }, step.head), " "] : []),
@@ -482,13 +482,13 @@ class MessageLabView extends ActingView {
       html("li", {}, html("code", {}, path), " ", ...prose(text), " ", specLink(url, { full: false })),
     );
     const count = step.fields.length;
-    const summary = html("summary", { "data-lm-suppress-shortcuts": "true" }, count === 1 ? "One field explained" : `${count} fields explained`);
+    const summary = html("summary", {}, count === 1 ? "One field explained" : `${count} fields explained`);
     return html("details", {}, summary, html("ul", { class: "mcpsim-lab-fields" }, ...items));
   }
 
   raw(step) {
     const blocks = step.raw.flatMap(([title, text]) => [html("h5", {}, title), jsonBox(`${title} of ${step.label}`, text)]);
-    return html("details", {}, html("summary", { "data-lm-suppress-shortcuts": "true" }, "Raw bytes"), ...blocks);
+    return html("details", {}, html("summary", {}, "Raw bytes"), ...blocks);
   }
 
   // ------------------------------------------------------------------------------------- history
