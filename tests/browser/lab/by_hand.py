@@ -98,6 +98,7 @@ LEDGER: Final = """(() => {
           if (!now.get(name)?.isConnected || !seen(now.get(name))) now = found();
           last = now.get(name);
           last?.focus();
+          return Boolean(last) && document.activeElement === last;
         },
         focusLast() {
           last = focusable(root).at(-1);

@@ -429,7 +429,7 @@ def test_projector(show: Any, hand: Hand) -> None:
 # ---------------------------------------------------------------------------------------------- branch
 
 
-def test_branch_with_each_kind_of_change(show: Any, hand: Hand) -> None:
+def test_branch_with_each_kind_of_change(show: Any, hand: Hand, keys_stay_in: Any) -> None:
     shown = show("rounds")
     branch = shown.get_by_role("group", name="Branch from here")
 
@@ -505,6 +505,9 @@ def test_branch_with_each_kind_of_change(show: Any, hand: Hand) -> None:
         expect(branch.get_by_text("No request of a client is in flight at this step.")).to_be_visible()
         hand.press(button(branch, "Close"))
     expect(branch).to_be_hidden()
+    hand.press(button(shown, "Branch"))
+    expect(branch.get_by_text("2 not possible here")).to_be_visible()
+    keys_stay_in(shown)
 
 
 # ---------------------------------------------------------------------------------------------- menu, exports
