@@ -57,7 +57,7 @@ LEDGER: Final = """(() => {
   const belongs = (one) => (!now.inside || within(one, now.inside)) && !within(one, now.outside);
   const seen = (one) => one.checkVisibility({ visibilityProperty: true });
   const focusable = (root) => [...root.querySelectorAll("*")].filter(
-    (one) => one.tabIndex >= 0 && !one.disabled && one.getAttribute("role") !== "region" && seen(one));
+    (one) => one.tabIndex >= 0 && !one.matches(":disabled, [role=region], [inert] *, [inert]") && seen(one));
   const look = () => {
     for (const one of now.root.querySelectorAll("*")) {
       const box = one.tabIndex >= 0 && one.getAttribute("role") !== "region";
@@ -86,11 +86,10 @@ LEDGER: Final = """(() => {
       now = { root, inside, outside, alike, ...none };
     },
     // What JupyterLab makes no difference between: all that have the same role, and the mark for it or not.
-    places(root, outside) {
+    places(root) {
       const mark = (one) => one.hasAttribute("data-lm-suppress-shortcuts") ? "marked" : "not marked";
       const place = (one) => `${roleOf(one)} ${mark(one)}`;
-      const all = () => focusable(root).filter((one) => !within(one, outside));
-      const found = () => new Map(all().map((one) => [place(one), one]));
+      const found = () => new Map(focusable(root).map((one) => [place(one), one]));
       let now = found();
       let last = null;
       Object.assign(window.ledger, {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import Browser
 
 from tests.browser.lab.by_hand import Hand
 from tests.browser.lab.cells import FIRST, PLAYERS, SMALL
-from tests.browser.lab.in_lab import AnyDesk, Desk, Lab, at_desk, check_keys, free_port, serving, shower
+from tests.browser.lab.in_lab import AnyDesk, Desk, Lab, at_desk, free_port, serving, shower
 from tests.browser.lab.in_plain_page import HANDS, PlainDesk, at_plain_desk
 
 CELLS = SMALL | PLAYERS
@@ -69,21 +69,10 @@ def hand(place: AnyDesk, by: str) -> Hand:
 
 
 @pytest.fixture
-def show(place: AnyDesk) -> Iterator[Any]:
-    yield from shower(place)
-
-
-@pytest.fixture
-def keys_stay_in(place: AnyDesk, by: str) -> Callable[..., None]:
-    """Types what JupyterLab has for itself all over a widget: nothing of it may reach the notebook. It is for
-    the end of a test, when most can be seen."""
-
-    def check(shown: Locator, outside: str = "") -> None:
-        if by == "keyboard":
-            assert isinstance(place, Desk)
-            check_keys(place, shown, outside)
-
-    return check
+def show(place: AnyDesk, by: str) -> Iterator[Any]:
+    """Shows widgets. At the end of a test by keyboard, when most can be seen, what JupyterLab has for itself
+    is typed all over the last one: nothing of it may reach the notebook."""
+    yield from shower(place, typed=by == "keyboard")
 
 
 @pytest.fixture

@@ -266,18 +266,27 @@ class AnyDesk(Protocol):
     def leave(self) -> None: ...
 
 
-def shower(desk: AnyDesk) -> Iterator[Callable[[str], Locator]]:
+def shower(desk: AnyDesk, *, typed: bool = False) -> Iterator[Callable[[str], Locator]]:
     """Shows widgets, one at a time, and sees at the end that nothing else happened. Whatever goes wrong in
-    one fails the test."""
+    one fails the test.
+
+    Args:
+        typed: at the end, check the keys of the last one.
+    """
     states: list[object] = []
+    every: list[Locator] = []
 
     def show(name: str) -> Locator:
         shown = desk.run(name, alone=True)
         shown.locator("[role=region]").first.wait_for()
         states.append(desk.state())
+        every.append(shown)
         return shown
 
     yield show
+    if typed:
+        assert isinstance(desk, Desk)
+        check_keys(desk, every[-1])
     assert [desk.state()] == states[-1:]
     desk.leave()
     assert desk.wrong == []
@@ -293,16 +302,13 @@ RUN_KEYS: Final = ("Control+Enter", "Shift+Enter")
 PRESSED: Final = re.compile("^(button|summary|a|checkbox|radio|menuitem) ")
 
 
-def check_keys(desk: Desk, shown: Locator, outside: str = "") -> None:
+def check_keys(desk: Desk, shown: Locator) -> None:
     """Type Tab, and what JupyterLab has for itself, at one of each place in a widget that may be another to
     it. That the Tab key goes through all is tested with the accessibility.
-
-    Args:
-        outside: a selector of a part where nothing has to be typed.
     """
     expect(shown.locator("[aria-busy=true]")).to_have_count(0)
     page, before = desk.page, None
-    found = page.evaluate("given => ledger.places(...given)", [shown.element_handle(), outside])
+    found = page.evaluate("root => ledger.places(root)", shown.element_handle())
     # What is typed into a field, or at a row, may take a link away.
     places = sorted(found, key=lambda place: not PRESSED.match(place))
 

@@ -37,7 +37,7 @@ def link(shown: Locator) -> Locator:
 # ------------------------------------------------------------------------------------------ two runs, layers
 
 
-def test_comparison(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_comparison(show: Any, hand: Hand) -> None:
     shown = show("comparison")
     rows = shown.get_by_role("listbox", name="Steps of both, aligned").get_by_role("option")
     chosen = shown.locator(".mcpsim-pair[aria-selected=true]")
@@ -62,11 +62,10 @@ def test_comparison(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         for key, row in (("End", "9"), ("d", "1"), ("ArrowRight", "2"), ("ArrowLeft", "1"), ("Home", "1")):
             hand.page.keyboard.press(key)
             expect(chosen).to_have_attribute("data-row", row)
-    keys_stay_in(shown)
 
 
 @pytest.mark.parametrize("by", HANDS, indirect=True)
-def test_layers(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_layers(show: Any, hand: Hand) -> None:
     shown = show("layers")
     with hand.every_control(shown):
         calls = shown.get_by_label("Call", exact=True)
@@ -82,13 +81,12 @@ def test_layers(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         expect(status(shown)).to_contain_text("Call 1")
         hand.scroll(shown.get_by_role("group", name="1. Intent"))
         hand.follow(link(shown))
-    keys_stay_in(shown)
 
 
 # ------------------------------------------------------------------------------------------ caches, progress
 
 
-def test_cache_timeline_with_knobs(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_cache_timeline_with_knobs(show: Any, hand: Hand) -> None:
     shown = show("caches")
     with hand.every_control(shown):
         slider = shown.get_by_role("slider", name="Moment")
@@ -118,10 +116,9 @@ def test_cache_timeline_with_knobs(show: Any, hand: Hand, keys_stay_in: Any) -> 
         expect(shown.get_by_role("table", name="Everything that happened")).to_be_visible()
         hand.scroll(shown.get_by_role("group", name="The caches over virtual time"))
         hand.follow(link(shown))
-    keys_stay_in(shown)
 
 
-def test_cache_timeline_of_a_run(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_cache_timeline_of_a_run(show: Any, hand: Hand) -> None:
     shown = show("caches of a run")
     with hand.every_control(shown):
         expect(shown.get_by_role("group", name="Knobs")).to_have_count(0)
@@ -139,10 +136,9 @@ def test_cache_timeline_of_a_run(show: Any, hand: Hand, keys_stay_in: Any) -> No
         expect(shown.get_by_role("table", name="Everything that happened")).to_be_visible()
         hand.scroll(shown.get_by_role("group", name="Everything that happened"))
         hand.follow(link(shown))
-    keys_stay_in(shown)
 
 
-def test_progress_bars(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_progress_bars(show: Any, hand: Hand) -> None:
     shown = show("bars")
     export = shown.get_by_role("progressbar", name="#1 export()")
     search = shown.get_by_role("progressbar", name="#2 search()")
@@ -173,13 +169,12 @@ def test_progress_bars(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         expect(export).to_have_attribute("aria-valuetext", re.compile("report.pdf$"))
         hand.scroll(shown.get_by_role("group", name="What happened so far"))
         hand.follow(link(shown))
-    keys_stay_in(shown)
 
 
 # ------------------------------------------------------------------------------------------ elicitation
 
 
-def test_elicitation_form(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_elicitation_form(show: Any, hand: Hand) -> None:
     shown = show("form")
 
     def box(name: str) -> Locator:
@@ -241,10 +236,9 @@ def test_elicitation_form(show: Any, hand: Hand, keys_stay_in: Any) -> None:
             expect(status(shown)).to_contain_text(f"The answer is {action}: ")
             assert json.loads(legacy.inner_text())["result"] == {"action": action}
         hand.follow(link(shown))
-    keys_stay_in(shown)
 
 
-def test_elicitation_form_with_an_address(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_elicitation_form_with_an_address(show: Any, hand: Hand) -> None:
     shown = show("address")
     with hand.every_control(shown):
         for label, action in (("Accept", "accept"), ("Decline", "decline"), ("Cancel", "cancel")):
@@ -253,10 +247,9 @@ def test_elicitation_form_with_an_address(show: Any, hand: Hand, keys_stay_in: A
         assert len(hand.page.context.pages) == 1
         hand.scroll(shown.get_by_role("group", name="What Accept would send"))
         hand.follow(link(shown))
-    keys_stay_in(shown)
 
 
-def test_elicitation_form_of_a_run(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_elicitation_form_of_a_run(show: Any, hand: Hand) -> None:
     shown = show("form of a run")
     with hand.every_control(shown):
         hand.press(button(shown, "Decline"))
@@ -279,13 +272,12 @@ def test_elicitation_form_of_a_run(show: Any, hand: Hand, keys_stay_in: Any) -> 
         hand.follow(link(shown))
         hand.press(button(shown, "Start the run again"))
         expect(shown.get_by_role("textbox").first).to_be_visible()
-    keys_stay_in(shown)
 
 
 # ------------------------------------------------------------------------------------------ eras, errors
 
 
-def test_era_matrix(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_era_matrix(show: Any, hand: Hand) -> None:
     shown = show("matrix")
     with hand.every_control(shown, outside=BESIDE, alike={".mcpsim-matrix-cell": "a cell"}):
         matrix = shown.get_by_role("region", name="Versions and eras")
@@ -306,10 +298,9 @@ def test_era_matrix(show: Any, hand: Hand, keys_stay_in: Any) -> None:
     before = step.input_value()
     hand.press(player.get_by_role("button", name="Forward", exact=True))
     expect(step).not_to_have_value(before)
-    keys_stay_in(shown, outside=BESIDE)
 
 
-def test_error_map(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_error_map(show: Any, hand: Hand) -> None:
     shown = show("errors")
     with hand.every_control(shown, outside=BESIDE, alike={"[data-code]": "an error"}):
         errors = shown.get_by_role("region", name="Errors: which, when, and for whom")
@@ -327,7 +318,6 @@ def test_error_map(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         expect(status(errors)).to_contain_text("1 of 11")
         hand.scroll(errors.get_by_role("group", name="The errors"))
         hand.follow(link(errors))
-    keys_stay_in(shown, outside=BESIDE)
 
 
 # ------------------------------------------------------------------------------------------ the message lab
@@ -361,7 +351,7 @@ ALIKE: Final = {
 }
 
 
-def test_message_lab(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_message_lab(show: Any, hand: Hand) -> None:
     shown = show("lab")
     with hand.every_control(shown, outside=".mcpsim-lab-http", alike=ALIKE):
         hand.press(template(shown, "tools/list"))
@@ -413,10 +403,9 @@ def test_message_lab(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         expect(shown.get_by_role("textbox", name="HTTP headers, one a line")).to_be_visible()
         hand.choose(shown.get_by_role("combobox", name="Transport"), "stdio")
         expect(shown.get_by_role("textbox", name="HTTP headers, one a line")).to_be_hidden()
-    keys_stay_in(shown)
 
 
-def test_message_lab_of_a_session(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_message_lab_of_a_session(show: Any, hand: Hand) -> None:
     shown = show("lab of a session")
     phase = shown.locator('[aria-label="Phases of a legacy session"] [aria-current="step"]')
     expect(phase).to_contain_text("new")
@@ -428,10 +417,9 @@ def test_message_lab_of_a_session(show: Any, hand: Hand, keys_stay_in: Any) -> N
             hand.page.keyboard.press("Control+Enter")
         expect(phase).to_contain_text(after)
     expect(template(shown, "tools/list")).to_have_attribute("aria-disabled", "false")
-    keys_stay_in(shown)
 
 
-def test_message_lab_on_http(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_message_lab_on_http(show: Any, hand: Hand) -> None:
     shown = show("lab on HTTP")
     headers = shown.get_by_role("textbox", name="HTTP headers, one a line")
     with hand.every_control(shown.locator(".mcpsim-lab-http")):
@@ -458,7 +446,6 @@ def test_message_lab_on_http(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         hand.write(shown.get_by_role("textbox", name="Path"), "/other")
         hand.press(button(shown, "Send"))
         expect(shown.get_by_role("alert")).to_contain_text("There is nothing at '/other'")
-    keys_stay_in(shown)
 
 
 def test_message_lab_closes_a_stream(show: Any, hand: Hand) -> None:
@@ -475,7 +462,7 @@ def test_message_lab_closes_a_stream(show: Any, hand: Hand) -> None:
 # ------------------------------------------------------------------------------------------ pages
 
 
-def test_pagination_explorer(show: Any, hand: Hand, keys_stay_in: Any) -> None:
+def test_pagination_explorer(show: Any, hand: Hand) -> None:
     shown = show("pages")
 
     def row(name: str) -> Locator:
@@ -511,7 +498,6 @@ def test_pagination_explorer(show: Any, hand: Hand, keys_stay_in: Any) -> None:
         hand.follow(link(shown))
         hand.press(button(shown, "Start again"))
         expect(row("Page 1")).to_have_count(0)
-    keys_stay_in(shown)
 
 
 # ---------------------------------------------------------------------------------------------- a restart
