@@ -108,6 +108,19 @@ LEDGER: Final = """(() => {
       });
       return [...now.keys()];
     },
+    // The controls that a mouse would not come to: something else is there.
+    covered(root) {
+      const free = (one) => {
+        one.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+        const { x, y, width, height } = one.getClientRects()[0];
+        const top = document.elementFromPoint(x + width / 2, y + height / 2);
+        const label = [...(one.labels || [])].some((each) => each.contains(top));
+        return top && (one.contains(top) || label);
+      };
+      const there = (one) => one.getClientRects().length && seen(one) && !one.closest("[inert]");
+      const covered = [...root.querySelectorAll(CONTROL)].filter((one) => there(one) && !free(one));
+      return covered.map((one) => one.outerHTML.slice(0, 160));
+    },
     end() {
       look();
       const found = { seen: [...now.seen], mouse: [...now.mouse], keyboard: [...now.keyboard] };

@@ -305,9 +305,13 @@ PRESSED: Final = re.compile("^(button|summary|a|checkbox|radio|menuitem) ")
 def check_keys(desk: Desk, shown: Locator) -> None:
     """Type Tab, and what JupyterLab has for itself, at one of each place in a widget that may be another to
     it. That the Tab key goes through all is tested with the accessibility.
+
+    Before that, see that nothing of JupyterLab's covers a control: the mouse is at work in a plain page.
     """
     expect(shown.locator("[aria-busy=true]")).to_have_count(0)
     page, before = desk.page, None
+    covered = page.evaluate("root => ledger.covered(root)", shown.element_handle())
+    assert not covered, f"Something covers: {covered}"
     found = page.evaluate("root => ledger.places(root)", shown.element_handle())
     # What is typed into a field, or at a row, may take a link away.
     places = sorted(found, key=lambda place: not PRESSED.match(place))
