@@ -495,7 +495,7 @@ def test_keys_stay_within_the_player(play, made):
         page.keyboard.press(key)
     # A key that means nothing here goes on. JupyterLab leaves it alone where the focused element says so.
     assert page.evaluate("window.heard") == ["x"]
-    focusable = "button, input, select, a, [tabindex], [role=option]"
+    focusable = "button, input, select, summary, textarea, a, [tabindex], [role=option]"
     root = page.locator(".mcpsim-player")
     assert root.locator(focusable).count() > 30
     assert root.locator(f":is({focusable}):not([data-lm-suppress-shortcuts])").count() == 0
