@@ -104,7 +104,7 @@ LEDGER: Final = """(() => {
           last.focus();
         },
         hasMovedOn: () => document.activeElement !== last,
-        isOut: () => !root.contains(document.activeElement),
+        inside: () => root.contains(document.activeElement) ? document.activeElement.outerHTML.slice(0, 160) : "",
       });
       return [...now.keys()];
     },
