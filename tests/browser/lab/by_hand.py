@@ -92,6 +92,11 @@ LEDGER: Final = """(() => {
       const found = () => new Map(focusable(root).map((one) => [place(one), one]));
       let now = found();
       let last = null;
+      // A form that is sent may take away the other places: here it is a matter of where a key goes.
+      listen.call(root, "submit", (event) => {
+        event.preventDefault();
+        event.stopPropagation();
+      }, true);
       Object.assign(window.ledger, {
         focusAt(name) {
           if (!now.get(name)?.isConnected || !seen(now.get(name))) now = found();
