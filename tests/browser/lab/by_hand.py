@@ -109,7 +109,10 @@ LEDGER: Final = """(() => {
           last.focus();
         },
         hasMovedOn: () => document.activeElement !== last,
-        inside: () => root.contains(document.activeElement) ? document.activeElement.outerHTML.slice(0, 160) : "",
+        inside() {
+          const one = document.activeElement;
+          return root.contains(one) ? one.outerHTML.slice(0, 160) : "";
+        },
       });
       return [...now.keys()];
     },

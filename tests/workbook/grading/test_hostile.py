@@ -330,11 +330,12 @@ def test_where_there_is_no_fork_server_it_is_the_same(
         cache=FAILS["a large file"],
         order=f"{answer_after(REFUSED, TRIED_IN)}\n\n{OF_ITS_OWN}",
     )
-    exercises = ("future", "capabilities", "cache", "order")
     with dead_fork_server() as start:
-        graded = grade(*exercises, start=start, time_s=2, memory_mb=800)
+        (endless,) = grade("future", start=start, time_s=2).exercises
+        # These end by themselves, however long that takes on a machine that has much to do.
+        graded = grade("capabilities", "cache", "order", start=start, memory_mb=800)
+    assert endless.seen == "It was stopped after 2 s."
     rows = {row.name: row for row in graded.exercises}
-    assert rows["future"].seen == "It was stopped after 2 s.", rows
     assert "A cell ended in MemoryError" in rows["capabilities"].seen, rows
     assert "A cell ended in OSError" in rows["cache"].seen, rows
     assert (rows["order"].points, rows["order"].seen.count("A cell ended")) == (10, 0), rows["order"]
