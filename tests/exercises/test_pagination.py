@@ -11,7 +11,8 @@ import binascii
 import json
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 import anyio
 import pytest
@@ -455,6 +456,51 @@ def keep_a_copy(left: list[str]) -> str:
     return f"copy-{len(COPIES) - 1}"
 
 
+class Lists:
+    """A place in the process, as a class."""
+
+    given: ClassVar[dict[str, list[str]]] = {}
+
+    @classmethod
+    def keep(cls, left: list[str]) -> str:
+        cls.given[f"list-{len(cls.given)}"] = left
+        return f"list-{len(cls.given) - 1}"
+
+
+def cut_from_a_copy_in_a_class(names: Any, cursor: Any, size: Any) -> Any:
+    if cursor is not None and cursor not in Lists.given:
+        raise ValueError(cursor)
+    left = names if cursor is None else [name for name in Lists.given[cursor] if name in names]
+    return left[:size], Lists.keep(left[size:]) if len(left) > size else None
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a cursor says. It keeps nothing."""
+
+    after: str = ""
+    mark: ClassVar[str] = "after:"
+
+    @classmethod
+    def read(cls, cursor: str | None) -> Place:
+        if cursor is not None and not cursor.startswith(cls.mark):
+            raise ValueError(cursor)
+        return BEGINNING if cursor is None else cls(cursor.removeprefix(cls.mark))
+
+    @property
+    def cursor(self) -> str:
+        return self.mark + self.after
+
+
+BEGINNING: Final = Place()
+
+
+def cut_with_a_class(names: Any, cursor: Any, size: Any) -> Any:
+    place = Place.read(cursor)
+    left = names if place == BEGINNING else [name for name in names if name > place.after]
+    return left[:size], Place(left[size - 1]).cursor if len(left) > size else None
+
+
 def cut_with_an_empty_cursor_at_the_end(names: Any, cursor: Any, size: Any) -> Any:
     page, following = cut_with_an_empty_last_page(names, cursor, size)
     return page, following if page and page[-1] != names[-1] else ""
@@ -469,10 +515,17 @@ CUT: Final = [
     ("cut_pages", cut_with_an_empty_last_page),
     ("cut_pages", cut_from_a_copy_without_what_is_gone),
     ("cut_pages", cut_by_what_was_shown),
+    ("cut_pages", cut_with_a_class),
     (
         "cut_pages",
         cut_from_a_copy_in_the_process,
         "Each call came to another process. `cut_from_a_copy_in_the_process` gave out the cursor 'copy-",
+        "Keep nothing between two calls",
+    ),
+    (
+        "cut_pages",
+        cut_from_a_copy_in_a_class,
+        "Each call came to another process. `cut_from_a_copy_in_a_class` gave out the cursor 'list-",
         "Keep nothing between two calls",
     ),
     (

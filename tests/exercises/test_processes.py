@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from mcpsim.course.exercises.processes import in_another_process
 
 KEPT: Final[list[int]] = []
+
+
+class Shelf:
+    """A class that keeps something itself, as beginners do."""
+
+    kept: list[int] = []  # noqa: RUF012 - what learners do
+    count = 0
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def keep(self) -> int:
+        self.kept.append(self.number)
+        return len(Shelf.kept)
+
+    @classmethod
+    def counted(cls) -> int:
+        cls.count += 1
+        return cls.count
+
+    @staticmethod
+    def added(number: int) -> int:
+        Shelf.kept.append(number)
+        return len(Shelf.kept)
+
+    @property
+    def size(self) -> int:
+        self.kept.append(self.number)
+        return len(self.kept)
+
+
+class Box:
+    """Nothing but a place for data."""
+
+
+SHELF: Final = Shelf(7)
 
 
 class Counter:
@@ -55,6 +94,46 @@ def by_attribute(number: int) -> int:
 by_attribute.kept = []  # type: ignore[attr-defined]
 
 
+def by_class(number: int) -> int:
+    return Shelf(number).keep()
+
+
+def by_class_method(number: int) -> int:
+    return Shelf.counted()
+
+
+def by_static_method(number: int) -> int:
+    return Shelf.added(number)
+
+
+def by_property(number: int) -> int:
+    return Shelf(number).size
+
+
+def by_class_of_object(number: int) -> int:
+    return SHELF.keep()
+
+
+def by_empty_class(number: int) -> int:
+    Box.count = getattr(Box, "count", 0) + 1  # type: ignore[attr-defined]
+    return Box.count  # type: ignore[attr-defined]
+
+
+@cache
+def by_cached_answer(number: int) -> int:
+    return Shelf.counted()
+
+
+@cache
+def memory() -> list[int]:
+    return []
+
+
+def by_cache(number: int) -> int:
+    memory().append(number)
+    return len(memory())
+
+
 def by_inner(number: int) -> int:
     return max(by_global(one) for one in [number])
 
@@ -78,6 +157,14 @@ def around() -> Callable[[int], int]:
         by_default,
         by_keyword,
         by_attribute,
+        by_class,
+        by_class_method,
+        by_static_method,
+        by_property,
+        by_class_of_object,
+        by_empty_class,
+        by_cache,
+        by_cached_answer,
         by_inner,
         around(),
         Counter(),
@@ -90,6 +177,69 @@ def test_what_one_process_remembers_the_other_does_not(remembers: Any) -> None:
     assert there(3) == 1
     assert [here(4), there(5)] == [3, 2]
     assert in_another_process(remembers)(6) == 1, "and the learner's own data was not touched"
+
+
+class Place(NamedTuple):
+    name: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    name: str
+    parts: tuple[int, ...] = ()
+
+
+class Kind(Enum):
+    FIRST = 1
+    SECOND = 2
+
+
+KNOWN: Final[dict[str, Any]] = {"place": [Place("x")], "mark": {Mark("x"): 1}}
+
+
+class Base:
+    unit = "page"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def told(self) -> str:
+        return f"{self.unit} {self.name}"
+
+
+class Inner(Base):
+    unit = "part"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"of {name}")
+        self.times = getattr(self, "times", 0) + 1
+
+
+def with_classes(name: str) -> tuple[Any, ...]:
+    inner, place, mark = Inner(name), Place(name), Mark(name)
+    return (
+        inner.told(),
+        inner.times,
+        isinstance(inner, Base),
+        KNOWN["place"] == [place],
+        isinstance(KNOWN["place"][0], Place),
+        KNOWN["mark"] == {mark: 1},
+        Base(name).told(),
+        place == Place(name, 0),
+        place._replace(number=2).number,
+        type(place) is Place,
+        mark == Mark(name),
+        {mark: 1}[Mark(name)],
+        type(mark) is Mark,
+        repr(mark),
+        Kind(1) is Kind.FIRST,
+        repr(place),
+    )
+
+
+def test_classes_do_there_what_they_do_here() -> None:
+    assert in_another_process(with_classes)("x") == with_classes("x")
 
 
 def test_a_function_that_calls_itself_stays_one() -> None:
