@@ -270,13 +270,16 @@ _READ: Final[Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Change, str]]
 }
 
 
-def branch_data(branch: Branch, step: int, note: str = "", printed: str = "") -> dict[str, Any]:
+def branch_data(
+    branch: Branch, step: int, note: str = "", printed: str = "", *, findings: bool = True
+) -> dict[str, Any]:
     """A branch beside the run that it comes from, for the player, which has that run already.
 
     Args:
         step: the step after which the change comes.
         note: what there is to say about the change beside what it is.
         printed: what the story printed while it was played again.
+        findings: whether the other run has what the audit finds.
 
     Returns:
         `names`, `summary`, `right` and `rows` as `comparison_data` has them; `told` (the change), `warning`,
@@ -291,7 +294,7 @@ def branch_data(branch: Branch, step: int, note: str = "", printed: str = "") ->
     return {
         "names": list(NAMES),
         "summary": summary(first, second, rows, NAMES),
-        "right": side_data(player_data(second)),
+        "right": side_data(player_data(second, findings=findings)),
         "rows": rows,
         "told": " ".join(one for one in (branch.told, note) if one),
         "warning": branch.warning,

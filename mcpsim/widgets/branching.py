@@ -35,6 +35,7 @@ class Branching(traitlets.HasTraits):
 
     run: Run | None = None
     _recording: Recording
+    _findings: bool = True
 
     def branch(self, step: int, change: Change) -> Branch:
         """Play the run again, the same up to a step, and then with one change.
@@ -94,4 +95,4 @@ class Branching(traitlets.HasTraits):
         # Nobody would see it: what is printed outside of a cell goes to the log of the notebook.
         with redirect_stdout(StringIO()) as printed:
             found = self.branch(step, change)
-        return {"branch": branch_data(found, step, note, printed.getvalue())}
+        return {"branch": branch_data(found, step, note, printed.getvalue(), findings=self._findings)}

@@ -23,11 +23,13 @@ class View(NamedTuple):
         recording: what is shown.
         cursor: the step that is shown.
         link: its link text without the step, or "".
+        findings: whether what the audit finds is shown.
     """
 
     recording: Recording
     cursor: int = 1
     link: str = ""
+    findings: bool = True
 
 
 class Export(NamedTuple):
@@ -45,11 +47,11 @@ class Export(NamedTuple):
 
 
 def _html(view: View) -> str:
-    return standalone_html(view.recording, cursor=view.cursor, link=view.link)
+    return standalone_html(view.recording, cursor=view.cursor, link=view.link, findings=view.findings)
 
 
 def _svg(view: View) -> str:
-    return still_svg(view.recording)
+    return still_svg(view.recording, findings=view.findings)
 
 
 def _mermaid(view: View) -> str:

@@ -38,8 +38,8 @@ class Player(Branching, Picture):
         recording: what to play: a recording, or a run. Only a run can be played again with a change.
         cursor: the step to begin at, from 1; 0 is before the first step.
         speed: how fast it plays; 1.0 is one step in 1.6 seconds.
-        findings: False to leave out what the audit finds, for somebody who wants to find it alone. The files
-            that a user exports are of the recording, and have it all the same.
+        findings: False to leave out what the audit finds, for somebody who wants to find it alone: here, in
+            a branch, and in the files that a user exports.
 
     Attributes:
         cursor: the step that is shown, from 0 (before the first) to the number of steps.
@@ -88,7 +88,8 @@ class Player(Branching, Picture):
         if piece is not None:
             cast("Any", self).send(piece)
             return
-        answered = answer(content, View(self._recording, int(self.cursor), str(self.link)))
+        view = View(self._recording, int(self.cursor), str(self.link), self._findings)
+        answered = answer(content, view)
         if answered is not None:
             cast("Any", self).send(answered)
 

@@ -30,7 +30,7 @@ h1 { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; c
 """
 
 
-def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "") -> str:
+def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "", findings: bool = True) -> str:
     """One HTML page that plays the recording.
 
     The page forbids itself every connection, and every script and style but its own, by their digests.
@@ -38,8 +38,9 @@ def standalone_html(recording: Recording, *, cursor: int = 1, link: str = "") ->
     Args:
         cursor: the step to open at, from 1; 0 is before the first.
         link: its link text without the step, for others to open it on a bench; "" where there is none.
+        findings: False to leave out what the audit finds, for somebody who wants to find it alone.
     """
-    made = Pieces(recording)
+    made = Pieces(recording, audited=findings)
     start = max(0, min(cursor, made.count))
     if made.count <= WHOLE:
         data, pieces = made.whole(), dict[str, Any]()

@@ -74,9 +74,13 @@ _WORDS: Final = {
 }
 
 
-def still_svg(recording: Recording) -> str:
-    """A sequence diagram as an SVG file, with a title and a description; at most `MAX_SHOWN` steps."""
-    data = player_data(recording)
+def still_svg(recording: Recording, *, findings: bool = True) -> str:
+    """A sequence diagram as an SVG file, with a title and a description; at most `MAX_SHOWN` steps.
+
+    Args:
+        findings: False to leave out what the audit finds.
+    """
+    data = player_data(recording, findings=findings)
     return _svg(data, 'xmlns="http://www.w3.org/2000/svg" ')
 
 

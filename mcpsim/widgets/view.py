@@ -56,10 +56,13 @@ REST: Final = "rest"
 FINDINGS: Final = "findings"
 
 
-def player_data(recording: Recording) -> dict[str, Any]:
+def player_data(recording: Recording, *, findings: bool = True) -> dict[str, Any]:
     """What the player shows, as plain JSON values.
 
     Of a long recording that takes a while: `Pieces` makes what is looked at first.
+
+    Args:
+        findings: False to leave out what the audit finds, and what is asked before each message.
 
     Returns:
         A dict with these keys; times are whole microseconds, heights are pixels, steps count from 1:
@@ -102,7 +105,7 @@ def player_data(recording: Recording) -> dict[str, Any]:
         `left_out`: how many steps are not here, because there are more than `MAX_STEPS`.
         `predictions`: what to ask before each message; see `mcpsim.widgets.prediction.predictions`.
     """
-    return Pieces(recording).whole()
+    return Pieces(recording, audited=findings).whole()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from mcpsim.course import MISBEHAVING
 from mcpsim.course.misbehaving import TOPICS, Misbehaviour
 from mcpsim.course.misbehaving.base import party_of
 from mcpsim.messages import Request
+from mcpsim.simulation.branching import DelayNext, branch
 from tests.audit.try_cases import COMPANIONS
 from tests.support.cases import case
 
@@ -48,6 +49,8 @@ def test_it_breaks_its_rule_and_no_other_that_must_hold(one: Misbehaviour) -> No
     # One run for all that is looked at: there are several hundred peers.
     run = one.play()
     assert run.recording == one.play().recording
+    # Another server and another client play a branch: what differs there comes from its change alone.
+    assert branch(run, 0, DelayNext(0)).drift is None
     assert one.party in {party_of(frame.sender) for frame in run.recording.frames}
     report = run.audit()
     assert report.skipped == ()

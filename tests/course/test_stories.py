@@ -8,6 +8,7 @@ import pytest
 
 from mcpsim import Stdio, StreamableHttp
 from mcpsim.course import STORIES, Story
+from mcpsim.simulation.branching import DelayNext, branch
 from tests.support.checked import check_recording
 
 # Stories whose point is a message that no revision allows.
@@ -136,6 +137,8 @@ def test_a_story_comes_to_what_it_should(story: Story, era: Any, way: str) -> No
     by_era = isinstance(expected, dict) and set(expected) == set(story.eras)
     assert run.value == (expected[era] if by_era else expected)
     assert run.unused_faults == ()
+    # A server and a client that have not begun play a branch: what differs there comes from its change alone.
+    assert branch(run, 0, DelayNext(0)).drift is None
     if story.name not in WRONG_ON_PURPOSE:
         check_recording(run.recording)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mcpsim import course
 from mcpsim.client import Client
+from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.stories import STORIES
 from mcpsim.errors import McpSimError
 from mcpsim.recording.run import Run
@@ -80,6 +81,15 @@ def test_a_message_gets_lost_and_both_runs_stand_side_by_side() -> None:
     assert ("notifications/cancelled", "only") in labelled(shown)
     assert found["ended"].startswith("The story ended with an error. RequestTimeout: No answer to tools/call")
     assert found["told"] == "The next message (client → server) is lost on the way."
+
+
+def test_where_the_findings_are_left_out_a_branch_has_none_of_its_own() -> None:
+    run = MISBEHAVING["server-tells-of-changes-undeclared"].play()
+    found = [
+        wish(Player(run, findings=findings), 0, {"id": "delay", "ms": "5"})["branch"]["right"]["findings"]
+        for findings in (True, False)
+    ]
+    assert [len(each) for each in found] == [1, 0]
 
 
 def report_run() -> Run:

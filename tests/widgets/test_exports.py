@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcpsim import Recording
+from mcpsim.course.misbehaving import MISBEHAVING
 from mcpsim.course.stories import STORIES
 from mcpsim.widgets import standalone_html, still_svg
 from mcpsim.widgets.exports import EXPORTS, View, answer, file_name
@@ -30,6 +31,21 @@ def test_each_kind(view: View) -> None:
         assert one is not None
         assert one["exported"] == "7-1"
         assert "error" not in one
+
+
+def test_where_the_findings_are_left_out_no_export_has_them() -> None:
+    recording = MISBEHAVING["server-tells-of-changes-undeclared"].play().recording
+    (found,) = recording.audit().findings
+    telling = {True: View(recording), False: View(recording, findings=False)}
+    texts = {
+        shown: {kind: each.write(view) for kind, each in EXPORTS.items()} for shown, view in telling.items()
+    }
+    assert found.rule in texts[True]["html"]
+    assert "⚑" in texts[True]["svg"]
+    for text in texts[False].values():
+        assert found.rule not in text
+        assert found.message not in text
+        assert "⚑" not in text
 
 
 @pytest.mark.parametrize("asked", [None, "html", ["export"], {}, {"n": 1}])

@@ -133,10 +133,14 @@ class Misbehaviour:
         transport = _TRANSPORTS[self.way]()
         if isinstance(transport, StreamableHttp):
             transport = replace(transport, **self.endpoint)
-        return simulate(
+
+        def peers() -> dict[str, Any]:
+            client = self.clients(self.era) if self.clients is not None else Client(era=self.era)
+            return {"server": server(), "client": client}
+
+        run = simulate(
             story,
-            server=server(),
-            client=self.clients(self.era) if self.clients is not None else Client(era=self.era),
+            **peers(),
             transport=transport,
             faults=self.faults,
             twist=twist,
@@ -144,6 +148,8 @@ class Misbehaviour:
             title=self.name.replace("-", " "),
             **setting,
         )
+        # A server may keep things between runs: whoever plays it again wants one that has not begun.
+        return replace(run, again=replace(run.again, peers=peers))
 
 
 def party_of(lane: str) -> Party:
