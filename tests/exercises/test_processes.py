@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 import pytest
 
@@ -195,6 +195,59 @@ class Kind(Enum):
     SECOND = 2
 
 
+T = TypeVar("T")
+
+
+class Page(Generic[T]):
+    count = 0
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+
+class Last(Exception):
+    """There is nothing more."""
+
+
+class Reading:
+    def first(self, text: str) -> str:
+        if text == "":
+            raise Last
+        return text[0]
+
+
+class Like(type):
+    """Says itself what it is equal to, so that it is no key."""
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+class Liked(metaclass=Like):
+    kept: ClassVar[list[int]] = []
+
+
+class Codec:
+    """Knows those that come from it."""
+
+    kinds: ClassVar[dict[str, type[Codec]]] = {}
+    tag = ""
+
+    def __init_subclass__(cls) -> None:
+        Codec.kinds[cls.tag] = cls
+
+
+class One(Codec):
+    tag = "1:"
+
+
+BY_CLASS: Final = {Place: "place", Mark: "mark"}
+
+
+class Where(Enum):
+    START = Mark("start")
+
+
 KNOWN: Final[dict[str, Any]] = {"place": [Place("x")], "mark": {Mark("x"): 1}}
 
 
@@ -216,6 +269,13 @@ class Inner(Base):
         self.times = getattr(self, "times", 0) + 1
 
 
+def ends_early(text: str) -> str:
+    try:
+        return Reading().first(text[1:])
+    except Last:
+        return "the end"
+
+
 def with_classes(name: str) -> tuple[Any, ...]:
     inner, place, mark = Inner(name), Place(name), Mark(name)
     return (
@@ -225,6 +285,14 @@ def with_classes(name: str) -> tuple[Any, ...]:
         KNOWN["place"] == [place],
         isinstance(KNOWN["place"][0], Place),
         KNOWN["mark"] == {mark: 1},
+        BY_CLASS[type(place)],
+        isinstance(Where.START.value, Mark),
+        Page[str](name).value,
+        ends_early(name),
+        Liked.kept == [],
+        Codec.kinds[One.tag] is One,
+        len(Codec.kinds),
+        len(Codec.__subclasses__()),
         Base(name).told(),
         place == Place(name, 0),
         place._replace(number=2).number,
@@ -240,6 +308,38 @@ def with_classes(name: str) -> tuple[Any, ...]:
 
 def test_classes_do_there_what_they_do_here() -> None:
     assert in_another_process(with_classes)("x") == with_classes("x")
+    assert (Codec.kinds, Codec.__subclasses__()) == ({"1:": One}, [One])
+
+
+def test_what_a_class_had_before_a_call_it_has_after_it() -> None:
+    class Kept:
+        first: ClassVar[list[int]] = []
+        second = 1
+
+    def changes() -> None:
+        Kept.first.append(1)
+        Kept.second += 1
+        Kept.third = 3  # type: ignore[attr-defined]
+        raise KeyError
+
+    here = in_another_process(changes)
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            here()
+        assert (Kept.first, Kept.second, hasattr(Kept, "third")) == ([], 1, False)
+
+
+def test_what_stands_in_a_tuple_is_what_it_is_elsewhere() -> None:
+    one = Counter()
+    several = (one, frozenset((one,)))
+
+    def uses() -> Any:
+        return one, several
+
+    mine, (first, more) = in_another_process(uses)()
+    assert mine is first
+    assert mine is not one
+    assert more == {mine}
 
 
 def test_a_function_that_calls_itself_stays_one() -> None:

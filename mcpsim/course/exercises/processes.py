@@ -1,31 +1,25 @@
 """A learner's function as another process would have it: the same code, with data of its own.
 
 What a function keeps outside of itself is there in one process and not in the next: a dict of the notebook, a
-default value, a variable of the function around it, an attribute, also one of a class, a cache of functools.
+default value, a variable of the function around it, an attribute, a cache of functools. A class is the same
+everywhere, so that its objects are what they were; what is kept in it comes and goes with each call.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
+from abc import ABCMeta
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, update_wrapper
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, cast
 
-_CONTAINERS: Final = (dict, list, set, bytearray, deque)
-_METHODS: Final[tuple[Any, ...]] = (classmethod, staticmethod)
+_CONTAINERS: Final = (dict, list, set, bytearray, deque, tuple, frozenset)
 _CACHED: Final = type(lru_cache(len))
-
-
-class _Empty:
-    """Has what each class has by itself."""
-
-    name: str
-
-
-_OF_EACH_CLASS: Final = frozenset(vars(_Empty))
+_WRAPPING: Final = (classmethod, staticmethod, property)
+#: The kinds of class that know nothing of their attributes but what a class knows.
+_PLAIN: Final = (type, ABCMeta)
 
 
 def in_another_process(answer: Any) -> Any:
@@ -34,18 +28,71 @@ def in_another_process(answer: Any) -> Any:
     Args:
         answer: what the learner wrote: a function, or an object that can be called.
     """
-    return _Process(answer).own(answer)
+    process = _Process(answer)
+    own = process.own(answer)
+    process.know_all()
+    return _Entered(own, process.kept) if process.kept and callable(own) else own
+
+
+class _Entered:
+    """A function whose process is there for as long as it runs: with that process's data in the classes.
+
+    Args:
+        function: the function.
+        kept: the classes, and their data in this process.
+    """
+
+    def __init__(self, function: Any, kept: list[tuple[type[Any], dict[str, Any]]]) -> None:
+        update_wrapper(self, function, updated=())
+        self._function = function
+        self._kept = kept
+
+    def __call__(self, *arguments: Any) -> Any:
+        outside = [(kind, _data_of(kind)) for kind, _ in self._kept]
+        _put(self._kept)
+        try:
+            return self._function(*arguments)
+        finally:
+            self._kept = [(kind, _data_of(kind)) for kind, _ in self._kept]
+            _put(outside)
+
+
+def _put(kept: list[tuple[type[Any], dict[str, Any]]]) -> None:
+    for kind, data in kept:
+        now = _data_of(kind)
+        for name in now.keys() - data.keys():
+            type.__delattr__(kind, name)
+        for name, value in data.items():
+            if name not in now or now[name] is not value:
+                type.__setattr__(kind, name, value)
+
+
+def _data_of(kind: type[Any]) -> dict[str, Any]:
+    """What is kept in the class itself: no methods, and nothing that is asked when it is looked up."""
+    return {name: value for name, value in vars(kind).items() if _is_data(name, value)}
+
+
+def _is_data(name: str, value: Any) -> bool:
+    if name.startswith("__") and name.endswith("__"):
+        return False
+    return not isinstance(value, type) and not hasattr(cast("type[Any]", type(value)), "__get__")
 
 
 class _Process:
-    """Copies, each made once: two functions that share a dict share its copy."""
+    """Copies, each made once: two functions that share a dict share its copy.
+
+    Attributes:
+        kept: the learner's classes, and their data in this process.
+    """
 
     def __init__(self, answer: Any) -> None:
         # An object has that of its class.
         self._module = getattr(answer, "__module__", None)
+        self.kept: list[tuple[type[Any], dict[str, Any]]] = []
         self._functions: dict[FunctionType, FunctionType] = {}
         self._caches: dict[Any, Any] = {}
-        self._classes: dict[type[Any], type[Any]] = {}
+        # By identity: a class may say itself what it is equal to.
+        self._known: set[int] = set()
         # Of each module its variables, here and there. There are few, and a dict can be no key.
         self._globals: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._copies: dict[int, Any] = {}
@@ -55,31 +102,28 @@ class _Process:
         if isinstance(value, FunctionType):
             return self._functions[value] if value in self._functions else self._function(value)
         if isinstance(value, type):
-            return self._class(cast("type[Any]", value))
+            self._know(cast("type[Any]", value))
+            return cast("Any", value)
         if isinstance(value, _CACHED):
             return self._cached(value)
         kind = cast("type[Any]", type(value))
         return self._copied(value) if self._is_mine(kind) else value
+
+    def know_all(self) -> None:
+        """Find the classes of the objects that were copied, too."""
+        for value in list(self._copies.values()):
+            self._know(cast("type[Any]", type(value)))
 
     def _is_mine(self, kind: type[Any]) -> bool:
         return issubclass(kind, _CONTAINERS) or kind.__module__ == self._module
 
     def _copied(self, value: Any) -> Any:
         try:
-            made = copy.deepcopy(value, self._copies)
+            return copy.deepcopy(value, self._copies)
         except Exception:
             # What was copied before it failed is no good.
             self._copies.clear()
             return value
-        # With all that it holds.
-        for each in list(self._copies.values()):
-            kind = cast("type[Any]", type(each))
-            own = self._class(kind)
-            if own is not kind:
-                with contextlib.suppress(TypeError):
-                    # A frozen object refuses any other way.
-                    object.__setattr__(each, "__class__", own)
-        return made
 
     def _cached(self, value: Any) -> Any:
         """A function that remembers its results, with none."""
@@ -87,39 +131,22 @@ class _Process:
             self._caches[value] = lru_cache(**value.cache_parameters())(self.own(value.__wrapped__))
         return self._caches[value]
 
-    def _class(self, kind: type[Any]) -> type[Any]:
-        """A class as this process has it: below the learner's, with the same methods and data of its own."""
-        if kind in self._classes:
-            return self._classes[kind]
-        # Known before its parts are looked at: its methods may reach it.
-        self._classes[kind] = kind
-        if type(kind) is not type or kind.__module__ != self._module:
-            return kind
-        bases = [own for base in kind.__bases__ if (own := self._class(base)) is not base]
-        if not bases and not _keeps_data(kind):
-            return kind
-        # No more slots: so what is an object of the one can become one of the other.
-        names = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
-        try:
-            made = type(kind.__name__, (kind, *bases), names)
-        except Exception:
-            # The learner's own code may have a say in it.
-            return kind
-        self._classes[kind] = made
-        for name, value in _values_of(kind).items():
-            if (own := self._attribute(value)) is not value:
-                setattr(made, name, own)
-        return made
-
-    def _attribute(self, value: Any) -> Any:
-        for kind in _METHODS:
-            if isinstance(value, kind):
-                return kind(self._attribute(value.__func__))
-        if type(value) is property:
-            return property(*map(self._attribute, (value.fget, value.fset, value.fdel)))
-        # Where a method asks for `super()`, that is the class above the one it was written in.
-        asks_above = isinstance(value, FunctionType) and "__class__" in value.__code__.co_freevars
-        return value if asks_above else self.own(value)
+    def _know(self, kind: type[Any]) -> None:
+        """Note what a class of the learner's keeps, and look at what its methods reach."""
+        if id(kind) in self._known:
+            return
+        self._known.add(id(kind))
+        if type(kind) not in _PLAIN or vars(kind).get("__module__") != self._module:
+            return
+        for base in kind.__bases__:
+            self._know(base)
+        self.kept.append((kind, {name: self.own(value) for name, value in _data_of(kind).items()}))
+        for value in vars(kind).values():
+            for function in _functions_of(value):
+                for name in _names_in(function.__code__):
+                    found = function.__globals__.get(name)
+                    if isinstance(found, type):
+                        self._know(cast("type[Any]", found))
 
     def _function(self, function: FunctionType) -> FunctionType:
         names = self._names(function.__globals__)
@@ -154,14 +181,13 @@ class _Process:
         return {name: self.own(value) for name, value in values.items()}
 
 
-def _keeps_data(kind: type[Any]) -> bool:
-    """Whether there is data in the class itself, or nothing at all: then it is there to be written to."""
-    values = _values_of(kind).values()
-    return not values or not all(isinstance(value, FunctionType) for value in values)
-
-
-def _values_of(kind: type[Any]) -> dict[str, Any]:
-    return {name: value for name, value in vars(kind).items() if name not in _OF_EACH_CLASS}
+def _functions_of(value: Any) -> Iterator[FunctionType]:
+    """The functions of an attribute of a class: a method of any kind, or a property."""
+    if isinstance(value, FunctionType):
+        yield value
+    elif isinstance(value, _WRAPPING):
+        for name in ("__func__", "fget", "fset", "fdel"):
+            yield from _functions_of(getattr(cast("Any", value), name, None))
 
 
 def _is_set(cell: CellType) -> bool:
