@@ -91,8 +91,8 @@ class _Process:
         self.kept: list[tuple[type[Any], dict[str, Any]]] = []
         self._functions: dict[FunctionType, FunctionType] = {}
         self._caches: dict[Any, Any] = {}
-        # By identity: a class may say itself what it is equal to.
-        self._known: set[int] = set()
+        # A class may say itself what it is equal to, and then it can be no key.
+        self._known: list[type[Any]] = []
         # Of each module its variables, here and there. There are few, and a dict can be no key.
         self._globals: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._copies: dict[int, Any] = {}
@@ -133,9 +133,9 @@ class _Process:
 
     def _know(self, kind: type[Any]) -> None:
         """Note what a class of the learner's keeps, and look at what its methods reach."""
-        if id(kind) in self._known:
+        if any(known is kind for known in self._known):
             return
-        self._known.add(id(kind))
+        self._known.append(kind)
         if type(kind) not in _PLAIN or vars(kind).get("__module__") != self._module:
             return
         for base in kind.__bases__:
