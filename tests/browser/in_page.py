@@ -15,6 +15,15 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.standalone import json_in_html
 
+#: Until what the last act changed is laid out, and what watches sizes and scrolling has seen it.
+SETTLED: Final = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def settle(page: Page) -> None:
+    """Wait until what the last act changed is laid out, and what watches sizes and scrolling has seen it."""
+    page.evaluate(SETTLED)
+
+
 GLUE = """
 const values = JSON.parse(document.getElementById("state").textContent);
 const listeners = new Map();

@@ -19,7 +19,7 @@ from mcpsim import Context, Server, widgets
 from mcpsim.course import MISBEHAVING, STORIES, basket_shop, bench
 from mcpsim.widgets.base import Picture
 from mcpsim.widgets.standalone import standalone_html
-from tests.browser.in_page import Shown, Stage
+from tests.browser.in_page import SETTLED, Shown, Stage, settle
 from tests.live.npm import installed
 
 AXE: Final = "4.14.1"
@@ -415,9 +415,6 @@ ALONE: Final = """() => [...document.querySelectorAll("#here :is(button, input, 
   .filter(one => !one.closest("[role=tablist], [role=menu], [role=listbox], [role=toolbar]"))
   .map(one => `No key goes to it: ${one.outerHTML.slice(0, 200)}`)"""
 
-#: Until what the last act changed is laid out, and what watches sizes has seen it.
-SETTLED: Final = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-
 #: How many animations and transitions run.
 MOVING: Final = "document.getAnimations().filter(one => one.playState === 'running').length"
 
@@ -437,11 +434,6 @@ WRONG: Final = f"""async ([theme, whole, options]) => {{
   const found = options ? await ({JUDGE})([theme, whole, options]) : [];
   return [...moving, ...found, ...({BROKEN})(), ...({ALONE})()];
 }}"""
-
-
-def settle(page: Page) -> None:
-    """Wait until what the last act changed is laid out, and what watches sizes has seen it."""
-    page.evaluate(SETTLED)
 
 
 def name_of(walk: str) -> str:

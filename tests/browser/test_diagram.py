@@ -35,7 +35,12 @@ def button(page: Page, name: str) -> Locator:
 
 
 def shown(page: Page) -> list[int]:
-    return [int(str(each.get_attribute("data-step"))) for each in messages(page).all()]
+    return steps_of(messages(page))
+
+
+def steps_of(rows: Locator) -> list[int]:
+    # All at once: a row that is out of view may go at any time.
+    return list(rows.evaluate_all("rows => rows.map(one => Number(one.dataset.step))"))
 
 
 def bars(page: Page, kind: str) -> Locator:
@@ -286,7 +291,7 @@ def test_what_is_found(play, made, text, steps):
     page.keyboard.type(text)
     found = page.locator(".mcpsim-row.found")
     expect(page.locator(".mcpsim-find-count").first).to_have_text(re.compile("match"))
-    assert [int(str(row.get_attribute("data-step"))) for row in found.all()] == steps
+    assert steps_of(found) == steps
 
 
 def test_what_is_still_hidden_is_not_found(play, made):
