@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 from xml.etree import ElementTree
 
 import pytest
@@ -104,6 +104,11 @@ LOOK_AT = f"""steps => steps.flatMap(step => {{
 }})"""
 
 
+#: What a user would call frozen, in milliseconds: far more than any step takes, also on a machine that has
+#: much else to do.
+FROZEN_MS: Final = 2_000
+
+
 def slowest_step(page: Page) -> float:
     """Step through all of it, and look at each pane at each step. Returns milliseconds."""
     return page.evaluate(WALK, page.get_by_role("tab").count())
@@ -126,7 +131,7 @@ def test_a_player_runs_nothing(play: Play, page: Page, made: Any) -> None:
     for found in looked_at:
         assert found["seen"]
         nothing_was_found(found)
-    assert slowest_step(page) < 500
+    assert slowest_step(page) < FROZEN_MS
     page.keyboard.press("t")
     page.keyboard.press("End")
     nothing_ran(page)
@@ -271,6 +276,6 @@ def test_a_large_message_freezes_nothing(play: Play, made: Any, what: str, capsy
     nothing_ran(page)
     with capsys.disabled():
         print(f"\n{what}: open {opened:.0f} ms, slowest step {slowest:.0f} ms")
-    assert opened < 3_000
-    assert slowest < 500
+    assert opened < 5 * FROZEN_MS
+    assert slowest < FROZEN_MS
     assert page.locator("*").count() < 20_000
